@@ -1,0 +1,195 @@
+package relayer
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// MaxCalm bounds one [Throttle.Calm]: no reply from outside, however large
+// its Retry-After, keeps the throttle shut longer than this.
+const MaxCalm = 5 * time.Minute
+
+// A Throttle stands before the first write: whoever waits for a [Permit] has
+// written nothing and may leave at any moment. One Throttle is shared by all
+// workers of a route. It is safe for concurrent use.
+//
+// Waiters stand in one line, first come, first served. The first of them
+// passes once the throttle is not shut, a place in flight is free and the
+// bucket holds its tokens, looked at in this order. Everybody else in the
+// line holds nothing: x/time/rate cannot give back a reservation in the
+// middle of its line, and 98 of 100 waiters leaving made a newcomer wait 98 s
+// for tokens that nobody used.
+//
+// The bucket is exact at the moment a permit is granted. With a burst of 1
+// each late timer costs its lateness; above some 100 permits a second a burst
+// of a hundredth of the rate makes up for it.
+type Throttle struct {
+	cfg ThrottleConfig
+
+	mu       sync.Mutex // guards everything below and the state of every Permit
+	sends    line
+	reads    line
+	inFlight int
+	hold     time.Duration // how long places are held lately, smoothed
+	calm     time.Time     // shut for sends and reads until then
+	breaker  breaker       // shuts sends only
+}
+
+// NewThrottle returns an open throttle with a full bucket. The configuration
+// must have passed [ThrottleConfig.Validate]; NewThrottle panics if not, since
+// a throttle without a rate would hang its route in silence.
+func NewThrottle(cfg ThrottleConfig) *Throttle {
+	if err := cfg.Validate(); err != nil {
+		panic(err)
+	}
+	t := &Throttle{cfg: cfg}
+	t.breaker = newBreaker(time.Now(), cfg.Jitter)
+	t.sends = line{lim: rate.NewLimiter(cfg.share(1-cfg.ReadShare), cfg.Burst), gate: t.sendGate}
+	t.reads = line{lim: rate.NewLimiter(cfg.share(cfg.ReadShare), cfg.Burst), gate: t.readGate}
+	t.sends.wake = t.waker(&t.sends)
+	t.reads.wake = t.waker(&t.reads)
+	return t
+}
+
+// Acquire waits in line for the right to make one send of the given weight
+// (tokens; 0 counts as 1). The caller must end the permit with [Permit.Done]
+// or [Permit.Return].
+//
+// It waits until ctx ends, never giving up early because the wait looks too
+// long ([Throttle.Predict] tells that). Then the error is a *[ThrottledError]
+// that wraps context.Cause(ctx), and the waiter has left no trace: its place
+// in line, its place in flight and its tokens are free again. A weight that
+// can never pass is a *[WeightError], at once.
+func (t *Throttle) Acquire(ctx context.Context, weight int) (*Permit, error) {
+	return t.acquire(ctx, &t.sends, weight)
+}
+
+// AcquireRead is [Throttle.Acquire] for observers. Reads have a line and a
+// bucket of their own, so neither reads nor sends can starve the other. They
+// take no place in flight and are neither counted nor stopped by the breaker:
+// while sends are shut, proof may still come in. Calm stops them too. A limited
+// throttle without a ReadShare has nothing to give, it answers with a
+// *[ThrottleConfigError].
+func (t *Throttle) AcquireRead(ctx context.Context, weight int) (*Permit, error) {
+	if t.reads.lim.Limit() == 0 {
+		return nil, &ThrottleConfigError{"read-share", t.cfg.ReadShare, "above 0 where reads are made"}
+	}
+	return t.acquire(ctx, &t.reads, weight)
+}
+
+func (t *Throttle) acquire(ctx context.Context, l *line, weight int) (*Permit, error) {
+	weight = cmp.Or(weight, 1)
+	if err := t.cfg.Fits(weight); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	if ctx.Err() != nil {
+		return nil, &ThrottledError{Err: context.Cause(ctx)}
+	}
+	p := &Permit{t: t, line: l, weight: weight}
+	if t.join(p) {
+		return p, nil
+	}
+	select {
+	case <-p.ready:
+		return p, nil
+	case <-ctx.Done():
+		t.leave(p)
+		return nil, &ThrottledError{Waited: time.Since(start), Err: context.Cause(ctx)}
+	}
+}
+
+// Predict returns how long a newcomer with weight 1 would wait in the line of
+// sends, at now: what is left of a pause, then the queue over the rate or over
+// the places in flight, whichever is slower. It is a guess (places come free
+// as lately, leavers are not foreseen), good enough to REQ at once what would
+// outlast its lease. It changes nothing.
+func (t *Throttle) Predict(now time.Time) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	gate := t.shut(now)
+	if gate == forever { // a probe is out, it takes about as long as others did
+		gate = t.hold
+	}
+	return gate + max(t.sends.predict(now.Add(gate)), t.predictPlace())
+}
+
+// predictPlace is how long a newcomer waits for a place in flight.
+// It requires that t.mu is held.
+func (t *Throttle) predictPlace() time.Duration {
+	ahead := len(t.sends.queue) + 1 - (t.cfg.InFlight - t.inFlight)
+	if ahead <= 0 {
+		return 0
+	}
+	return seconds(t.hold.Seconds() * float64(ahead) / float64(t.cfg.InFlight))
+}
+
+// Calm shuts the throttle for d from now, for sends and reads: the other side
+// asked for it (a 429, a Retry-After). At most [MaxCalm] counts; d of zero or
+// less does nothing. A later Calm may extend a pause, it never shortens one.
+// What is in flight goes on. There is no floor: refusals with a tiny d are
+// kept apart by the rate, and soon by the breaker.
+func (t *Throttle) Calm(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	until := t.lock().Add(min(d, MaxCalm))
+	defer t.mu.Unlock()
+	if until.After(t.calm) {
+		t.calm = until // a timer that is set finds it when it rings
+	}
+}
+
+// ThrottleState is a look at a throttle, for metrics and logs.
+type ThrottleState struct {
+	Waiting      int           // sends in line
+	WaitingReads int           // reads in line
+	InFlight     int           // places taken
+	Tokens       float64       // in the bucket of sends; unlimited: its burst
+	Hold         time.Duration // how long places are held lately
+	CalmUntil    time.Time     // end of the last pause asked for; zero if there was none
+	Breaker      BreakerState
+}
+
+// State returns what the throttle looks like now.
+func (t *Throttle) State() ThrottleState {
+	now := t.lock()
+	defer t.mu.Unlock()
+	return ThrottleState{
+		Waiting:      len(t.sends.queue),
+		WaitingReads: len(t.reads.queue),
+		InFlight:     t.inFlight,
+		Tokens:       t.sends.lim.TokensAt(now),
+		Hold:         t.hold,
+		CalmUntil:    t.calm,
+		Breaker:      t.breaker.look(),
+	}
+}
+
+// shut is how long sends are stopped by a pause or the breaker: 0 if they are
+// not, forever if only a permit's end can tell. It requires that t.mu is held.
+func (t *Throttle) shut(now time.Time) time.Duration {
+	return max(t.calm.Sub(now), t.breaker.wait(now), 0)
+}
+
+func (t *Throttle) sendGate(now time.Time) time.Duration {
+	if t.inFlight >= t.cfg.InFlight {
+		return forever
+	}
+	return t.shut(now)
+}
+
+func (t *Throttle) readGate(now time.Time) time.Duration {
+	return max(t.calm.Sub(now), 0)
+}
+
+// lock locks t.mu and reads the clock under it. A limiter that is asked about
+// an earlier moment than the last one counts the time between them twice.
+func (t *Throttle) lock() time.Time {
+	t.mu.Lock()
+	return time.Now()
+}
