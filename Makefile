@@ -1,0 +1,46 @@
+# make help shows what there is. Everything finds or installs what it needs.
+.DEFAULT_GOAL := help
+GO     ?= go
+ARGS   ?=
+FUZZTIME ?= 60s
+STATIC := $(GO) run -modfile=tools/go.mod honnef.co/go/tools/cmd/staticcheck
+
+.PHONY: help
+help: ## show this
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: dev
+dev: build postgres ## everything on this machine, money moving: make dev ARGS='--intents 50 --exit'
+	@bin/relayer dev $(ARGS)
+
+.PHONY: test
+test: postgres ## every test, against real parts it starts itself
+	$(GO) test -race -shuffle=on -timeout 20m ./...
+
+.PHONY: check
+check: ## format, vet, modernizers, staticcheck, tidiness
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -d $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+	$(GO) fix -diff ./...
+	$(GO) mod tidy -diff
+	$(STATIC) ./...
+
+.PHONY: lint
+lint: check ## the same as check
+
+.PHONY: build
+build: ## bin/relayer
+	@test -x bin/relayer || echo 'building bin/relayer; from an empty build cache this takes some minutes' >&2
+	@$(GO) build -v -o bin/relayer ./cmd/relayer
+
+.PHONY: fuzz
+fuzz: ## fuzz the message codec for a minute
+	$(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime $(FUZZTIME) ./intents
+
+.PHONY: bench
+bench: postgres ## the benchmarks of all packages
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: postgres
+postgres: ## install a Postgres server, if there is none
+	@.ci/postgres
