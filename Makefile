@@ -35,7 +35,7 @@ build: ## bin/relayer
 
 .PHONY: fuzz
 fuzz: ## fuzz the message codec for a minute
-	$(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime $(FUZZTIME) ./intents
+	$(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./intents
 
 .PHONY: bench
 bench: postgres ## the benchmarks of all packages

@@ -1,0 +1,98 @@
+package intents
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Sentinels carry no detail of their own.
+var (
+	// ErrNotFound: no intent of this id is known, not even as a tombstone.
+	ErrNotFound = errors.New("intent not found")
+	// ErrMoved: the row is no longer as the caller saw it. Read again, decide again.
+	ErrMoved = errors.New("intent has moved")
+	// ErrSlotClosed: the slot was proved dead or used up; no bytes may be stored in it any more.
+	ErrSlotClosed = errors.New("slot is closed")
+	// ErrNoSigner: the scope of a counter slot is not known to the store; it is opened at start.
+	ErrNoSigner = errors.New("signer is not open")
+	// ErrUnavailable: the store cannot be reached or cannot write now. Nothing was written.
+	ErrUnavailable = errors.New("store is unavailable")
+	// ErrUnsure: the store lost the answer to a commit and could not learn it either. Go on as after a crash.
+	ErrUnsure = errors.New("the commit's answer is lost")
+)
+
+// InvalidError says that a value can never be right: which field, what it holds, what would be right.
+type InvalidError struct{ Field, Value, Want string }
+
+func (e *InvalidError) Error() string {
+	return fmt.Sprintf("%s: %s is invalid, want %s", e.Field, quote(e.Value), e.Want)
+}
+
+// NewerError says that a message body is of a version this program does not know yet.
+type NewerError struct{ Version int }
+
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("message body of version %d is newer than us", e.Version)
+}
+
+// ConflictError says that an id is taken: by other content, or on another route.
+type ConflictError struct {
+	ID   string
+	Why  string // "content" or "route"
+	Have string // content hash or route that is stored
+	Got  string // content hash or route that came
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("intent %s is known with another %s: have %s, got %s", e.ID, e.Why, e.Have, e.Got)
+}
+
+// TransitionError says that an intent cannot move as asked from where it stands.
+type TransitionError struct {
+	ID       string
+	From, To State
+}
+
+func (e *TransitionError) Error() string {
+	return fmt.Sprintf("intent %s is %s and cannot become %s", e.ID, e.From, e.To)
+}
+
+// RefusedError is a sender's verdict on an intent that can never be sent as it is. Nothing has left.
+type RefusedError struct{ Why string }
+
+func (e *RefusedError) Error() string { return "refused: " + e.Why }
+
+// Why says what stood against a claim.
+type Why string
+
+// What can stand against a claim, in the order in which it is looked at.
+const (
+	WhyMoved   Why = "moved"   // state or version are no longer as read
+	WhyRunning Why = "running" // another claim still runs
+	WhyExpired Why = "expired" // past expires_at; the intent is failed now
+	WhyNotDue  Why = "not_due" // before not_before or the next try
+	WhyPaused  Why = "paused"  // the route is paused
+	WhySilent  Why = "silent"  // five claims in a row ended without a word; it is in review now
+	WhyAgain   Why = "again"   // its bytes must not be sent again
+	WhyLane    Why = "lane"    // another intent of its lane goes first
+	WhyFunds   Why = "funds"   // the account cannot cover amount and cost
+	WhyNoSlot  Why = "no_slot" // the signer is frozen or its window is full
+)
+
+// NotClaimedError says why a claim was not had and, where that is known, until when there is no use in asking again.
+type NotClaimedError struct {
+	Why   Why
+	Until time.Time // database clock; zero when unknown
+}
+
+func (e *NotClaimedError) Error() string { return "not claimed: " + string(e.Why) }
+
+// quote shows a value in an error, cut to a length a line can bear.
+func quote(s string) string {
+	const most = 80
+	if len(s) > most {
+		return fmt.Sprintf("%q… (%d bytes)", s[:most], len(s))
+	}
+	return fmt.Sprintf("%q", s)
+}
