@@ -1,0 +1,40 @@
+package evm
+
+import (
+	"strings"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/nsqrelayer/relayer/intents"
+)
+
+// Canonical gives the intent with its destination in EIP-55 form. All lower and all upper case after 0x are taken as
+// they are; mixed case has to be the right checksum. Errors: *intents.InvalidError, also for the zero address unless
+// it is configured.
+func (s *Sender) Canonical(in intents.Intent) (intents.Intent, error) {
+	to, err := s.address(in.Destination)
+	if err != nil {
+		return in, err
+	}
+	in.Destination = to.Hex()
+	return in, nil
+}
+
+func (s *Sender) address(text string) (common.Address, error) {
+	invalid := func(want string) (common.Address, error) {
+		return common.Address{}, &intents.InvalidError{Field: "destination", Value: text, Want: want}
+	}
+	digits, ok := strings.CutPrefix(text, "0x")
+	if !ok || len(digits) != 2*common.AddressLength || !common.IsHexAddress(text) {
+		return invalid("an address: 0x and 40 hex digits")
+	}
+	a := common.HexToAddress(text)
+	mixed := digits != strings.ToLower(digits) && digits != strings.ToUpper(digits)
+	if mixed && text != a.Hex() {
+		return invalid("an address with its EIP-55 checksum, or in one case")
+	}
+	if a == (common.Address{}) && !s.cfg.AllowZero {
+		return invalid("an address other than zero")
+	}
+	return a, nil
+}

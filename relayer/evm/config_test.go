@@ -1,0 +1,43 @@
+package evm_test
+
+import (
+	"errors"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/nsqrelayer/relayer/intents"
+	"github.com/nsqrelayer/relayer/relayer/evm"
+)
+
+func TestConfigValidate(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		field string
+		spoil func(*evm.Config)
+	}{
+		{"rpc-url", func(c *evm.Config) { c.RPCURL = "" }},
+		{"rpc-url", func(c *evm.Config) { c.RPCURL = "ws://node.example/SECRETKEY" }},
+		{"rpc-url", func(c *evm.Config) { c.RPCURL = "http://node.example/%zz-SECRETKEY" }},
+		{"chain-id", func(c *evm.Config) { c.ChainID = 0 }},
+		{"keystore", func(c *evm.Config) { c.Signer = nil }},
+		{"max-fee-per-gas", func(c *evm.Config) { c.MaxFeePerGas = new(big.Int) }},
+		{"tip", func(c *evm.Config) { c.Tip = big.NewInt(-1) }},
+		{"tip", func(c *evm.Config) { c.Tip = new(big.Int).Add(c.MaxFeePerGas, big.NewInt(1)) }},
+		{"gas-limit", func(c *evm.Config) { c.GasLimit = 20_999 }},
+		{"timeout, max-conns", func(c *evm.Config) { c.Timeout = -1 }},
+	} {
+		cfg := config(t, "http://node.example"+secretPath)
+		if err := cfg.Validate(); err != nil {
+			t.Fatalf("before: %v", err)
+		}
+		tt.spoil(&cfg)
+		_, err := evm.New(cfg)
+		if e, ok := errors.AsType[*intents.InvalidError](err); !ok || e.Field != tt.field {
+			t.Errorf("New = %v, want an error that names %s", err, tt.field)
+		}
+		if err != nil && strings.Contains(err.Error(), "SECRETKEY") {
+			t.Errorf("case 111: %v", err)
+		}
+	}
+}

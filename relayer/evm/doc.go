@@ -1,0 +1,23 @@
+// Package evm is the way out to EVM chains: native transfers, EIP-1559.
+//
+// A slot is a nonce of one signer on one chain. Its number comes from the store; Prepare signs, the bytes are stored,
+// and only stored bytes are sent. Sending the same bytes again is harmless for ever, so nothing here depends on telling
+// one error from another: a verdict decides when to look again, never whether a payment is dead. What became of it is
+// told by receipts, at the configured depth, checked against the canonical chain and the intent.
+//
+// # What an answer to eth_sendRawTransaction means
+//
+//	our hash                                       accepted
+//	another hash, none, no JSON-RPC, wrong id      unknown, and an alarm
+//	the node has these bytes already               accepted
+//	the nonce is used, or another is in the pool   unknown: observing tells
+//	not now (gap, fee, pool, funds, sync, policy)  not sent
+//	rate limit, HTTP 429                           not sent, calm
+//	invalid for every node                         unknown, and an alarm
+//	HTTP 401, 403, 404, 405, 413                   not sent, and an alarm
+//	any other text or status                       unknown
+//	no answer, no byte written                     not sent
+//	no answer, a byte written                      unknown
+//
+// Text is looked at before codes, since codes mean different things to different nodes.
+package evm

@@ -1,0 +1,73 @@
+package evm
+
+import (
+	"encoding/json"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// text shows an error without URL and secrets.
+func (s *Sender) text(err error) string {
+	if err == nil {
+		return ""
+	}
+	if ue, ok := errors.AsType[*url.Error](err); ok {
+		err = ue.Err
+	}
+	return s.plain(err.Error())
+}
+
+// maxSnippet is how many bytes of an answer or error are kept.
+const maxSnippet = 512
+
+// plain takes out secrets, cuts, and replaces what a jsonb column refuses or a terminal obeys.
+func (s *Sender) plain(t string) string {
+	t = s.scrub.Replace(t)
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
+			return '.'
+		}
+		return r
+	}, t[:min(len(t), maxSnippet)])
+}
+
+// newScrubber knows what a URL keeps secret: user info, path and query. A value of a few bytes would blot out innocent
+// text and is left.
+func newScrubber(u *url.URL) *strings.Replacer {
+	secrets := append(strings.Split(u.Path, "/"), u.RawQuery)
+	for _, vs := range u.Query() {
+		secrets = append(secrets, vs...)
+	}
+	if pw, ok := u.User.Password(); ok {
+		secrets = append(secrets, pw)
+	}
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, secret := range secrets {
+		if len(secret) >= 6 {
+			pairs = append(pairs, secret, "[hidden]")
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// evidence is what is kept of a send.
+func (s *Sender) evidence(a answer, note string) []byte {
+	b, err := json.Marshal(struct {
+		Call     string `json:"call"`
+		Status   int    `json:"status,omitempty"`
+		Answer   string `json:"answer,omitempty"` // the start of it
+		Error    string `json:"error,omitempty"`
+		Note     string `json:"note,omitempty"`
+		Wrote    bool   `json:"wrote"`
+		Answered bool   `json:"answered"`
+		Millis   int64  `json:"ms"`
+	}{"eth_sendRawTransaction " + s.host, a.status, s.plain(string(a.body)), s.text(a.err), note, a.wrote, a.answered, a.took.Milliseconds()})
+	if err != nil { // cannot be: strings, numbers and flags
+		return nil
+	}
+	return b
+}

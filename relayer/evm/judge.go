@@ -1,0 +1,126 @@
+package evm
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/nsqrelayer/relayer/intents"
+)
+
+// sight is what one look comes to. note is why a receipt counts for less than it seems.
+type sight struct {
+	fact intents.Fact
+	note string
+}
+
+// observation is the strongest of a slot's looks; a slot has at most one mined transaction.
+func (s *Sender) observation(ctx context.Context, w intents.Watch, looks []*look, head uint64) intents.Observation {
+	o := intents.Observation{Slot: w.Slot}
+	for _, l := range looks {
+		v := s.sight(w.Intent, l, head)
+		if v.note != "" {
+			s.log.WarnContext(ctx, "receipt needs a look", "slot", w.Slot.String(), "attempt", l.attempt.Name, "why", v.note)
+		}
+		if o.No == 0 || weight(v.fact) > weight(o.Fact) {
+			o.No, o.Fact, o.Ref = l.attempt.No, v.fact, l.attempt.Name
+			o.Evidence = s.shown(l, v.note, head)
+		}
+	}
+	if o.Fact == intents.NotSeen {
+		o.Ref = ""
+		if w.Slot.Kind == intents.Counter && w.Intent.ID == "" {
+			o.Want = intents.Fill
+		}
+	}
+	return o
+}
+
+func weight(f intents.Fact) int {
+	switch f {
+	case intents.Final, intents.Reverted:
+		return 3
+	case intents.Included:
+		return 2
+	case intents.Pending:
+		return 1
+	}
+	return 0
+}
+
+// sight judges one look.
+func (s *Sender) sight(in intents.Intent, l *look, head uint64) sight {
+	r := l.receipt
+	switch {
+	case !r.mined() && l.tx != nil:
+		return sight{fact: intents.Pending}
+	case !r.mined():
+		return sight{}
+	case r.Hash != common.HexToHash(l.attempt.Name):
+		return sight{note: "the receipt is of another transaction"}
+	}
+	if why := s.foreign(in, l.attempt); why != "" {
+		return sight{note: why}
+	}
+	switch {
+	case r.depth(head) < s.cfg.Confirmations, l.block == nil:
+		return sight{fact: intents.Included}
+	case l.block.Hash != r.Block:
+		return sight{note: "the receipt's block is not canonical"}
+	}
+	return final(l.attempt.Kind, r)
+}
+
+// final judges a receipt beyond recall. An empty use of the slot ends a filler well, whatever its status: the number is
+// gone. For an intent it means that the payment was executed without effect.
+func final(kind intents.Kind, r *receipt) sight {
+	switch {
+	case kind == intents.Fill:
+		return sight{fact: intents.Final}
+	case kind == intents.Cancel:
+		return sight{fact: intents.Reverted, note: "canceled in its slot"}
+	case r.Status == nil:
+		return sight{note: "the receipt has no status"}
+	case uint64(*r.Status) == types.ReceiptStatusSuccessful:
+		return sight{fact: intents.Final}
+	}
+	return sight{fact: intents.Reverted}
+}
+
+// foreign says how an attempt is not the intent's payment. Its bytes tell: a receipt's hash covers them all.
+func (s *Sender) foreign(in intents.Intent, a intents.Attempt) string {
+	tx := new(types.Transaction)
+	switch err := tx.UnmarshalBinary(a.Bytes); {
+	case err != nil, tx.Hash() != common.HexToHash(a.Name):
+		return "the stored bytes are not of this transaction"
+	case tx.ChainId().Cmp(s.chain) != 0:
+		return "the transaction is for another chain"
+	case a.Kind == intents.Fill || a.Kind == intents.Cancel:
+		return ""
+	}
+	to := common.HexToAddress(in.Destination)
+	if tx.To() == nil || *tx.To() != to || tx.Value().Cmp(in.Amount.Big()) != 0 || len(tx.Data()) > 0 {
+		return "the transaction is not the intent's payment"
+	}
+	return ""
+}
+
+// shown is the evidence of a look: nothing when nothing was seen.
+func (s *Sender) shown(l *look, note string, head uint64) []byte {
+	if !l.receipt.mined() {
+		return nil
+	}
+	b, err := json.Marshal(struct {
+		*receipt
+		Host  string `json:"host"`
+		Head  uint64 `json:"head"`
+		Depth uint64 `json:"depth"`
+		Note  string `json:"note,omitempty"`
+	}{l.receipt, s.host, head, l.receipt.depth(head), note})
+	if err != nil { // cannot be: strings and numbers
+		return nil
+	}
+	return b
+}

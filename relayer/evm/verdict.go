@@ -1,0 +1,98 @@
+package evm
+
+import (
+	"cmp"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nsqrelayer/relayer/intents"
+)
+
+// ruling is a verdict with what goes with it. alarm is for a person.
+type ruling struct {
+	verdict     intents.Verdict
+	ref         string
+	after, calm time.Duration
+	alarm       string
+}
+
+const (
+	configWait = time.Minute // refused by the edge: a person has to act first
+	laterWait  = 5 * time.Second
+	lookWait   = time.Second // the chain knows more than the answer says
+	busyWait   = time.Second // told to slow down, not for how long
+)
+
+// judge is the table of the package comment.
+func (a answer) judge(hash string) ruling {
+	switch a.status {
+	case 0:
+		if a.wrote {
+			return ruling{}
+		}
+		return ruling{verdict: intents.NotSent}
+	case 200, 400: // some gateways answer 400 with a JSON-RPC error
+		return a.judgeReply(hash)
+	case 401, 403, 404, 405, 413:
+		return ruling{verdict: intents.NotSent, after: cmp.Or(a.retryAfter, configWait), alarm: "the endpoint refuses our calls"}
+	case 429:
+		return a.busy()
+	}
+	return ruling{after: a.retryAfter, calm: a.retryAfter}
+}
+
+func (a answer) busy() ruling {
+	wait := cmp.Or(a.retryAfter, busyWait)
+	return ruling{verdict: intents.NotSent, after: wait, calm: wait}
+}
+
+// reply is a JSON-RPC answer.
+type reply struct {
+	ID     json.RawMessage `json:"id"`
+	Result json.RawMessage `json:"result"`
+	Error  *struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+func (a answer) judgeReply(hash string) ruling {
+	var r reply
+	if !a.whole || json.Unmarshal(a.body, &r) != nil {
+		return ruling{}
+	}
+	hasResult := len(r.Result) > 0 && string(r.Result) != "null"
+	switch {
+	case string(r.ID) != strconv.FormatInt(a.id, 10):
+		return ruling{alarm: "the node answers another call"}
+	case hasResult && r.Error != nil:
+		return ruling{alarm: "the node answers with a result and an error"}
+	case r.Error != nil:
+		return a.judgeError(r.Error.Code, r.Error.Message, hash)
+	case !hasResult:
+		return ruling{}
+	}
+	var got string
+	if json.Unmarshal(r.Result, &got) != nil || !strings.EqualFold(got, hash) {
+		return ruling{after: lookWait, alarm: "the node names another hash"}
+	}
+	return ruling{verdict: intents.Accepted, ref: hash}
+}
+
+func (a answer) judgeError(code int, message, hash string) ruling {
+	switch classify(code, message) {
+	case known:
+		return ruling{verdict: intents.Accepted, ref: hash}
+	case taken:
+		return ruling{after: lookWait}
+	case later:
+		return ruling{verdict: intents.NotSent, after: cmp.Or(a.retryAfter, laterWait)}
+	case limited:
+		return a.busy()
+	case invalid:
+		return ruling{alarm: "the node takes our bytes for invalid"}
+	}
+	return ruling{}
+}
