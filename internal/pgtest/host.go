@@ -33,6 +33,9 @@ type host struct {
 	last  atomic.Int64
 	held  io.Closer // what tells others that we live; unreferenced, the garbage collector would close it
 
+	// server is kept for the same reason: its lock says that its directory is in use.
+	server *postgres.Server
+
 	mu        sync.Mutex
 	templates map[unsafe.Pointer]*template
 }
@@ -61,7 +64,7 @@ func newHost() (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.admin = s.DSN("postgres")
+	h.server, h.admin = s, s.DSN("postgres")
 	return h, h.removeAtExit(s)
 }
 

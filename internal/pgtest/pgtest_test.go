@@ -5,14 +5,19 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/nsqrelayer/relayer/internal/postgres"
 )
 
 // childMode makes the test binary a process that asks for one database, prints its DSN and the server's directory,
@@ -232,5 +237,29 @@ func TestServerFromOutside(t *testing.T) {
 	run(t, env)
 	if n := count(); n != 2 {
 		t.Errorf("%d test databases, want those of the 2 living processes", n)
+	}
+}
+
+// The garbage collector must not take the lock of the shared server: whoever starts another one would remove it as stale.
+func TestSharedServerStaysLocked(t *testing.T) {
+	if os.Getenv(Env) != "" {
+		t.Skip("the server is somebody else's")
+	}
+	u, err := url.Parse(New(t, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	runtime.GC()
+	b, err := postgres.Find("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := postgres.Start(t.Context(), postgres.Config{Binaries: b, Dir: filepath.Dir(u.Query().Get("host"))})
+	if _, ok := errors.AsType[*postgres.InUseError](err); !ok {
+		t.Errorf("a second server starts in the same directory: %v", err)
+	}
+	if err == nil {
+		_ = s.Stop()
 	}
 }

@@ -8,11 +8,16 @@ import (
 	"github.com/nsqrelayer/relayer/intents"
 )
 
+// Canonical gives the intent with its destination in EIP-55 form, as the function of that name does.
+func (s *Sender) Canonical(in intents.Intent) (intents.Intent, error) {
+	return Canonical(in, s.cfg.AllowZero)
+}
+
 // Canonical gives the intent with its destination in EIP-55 form. All lower and all upper case after 0x are taken as
 // they are; mixed case has to be the right checksum. Errors: *intents.InvalidError, also for the zero address unless
-// it is configured.
-func (s *Sender) Canonical(in intents.Intent) (intents.Intent, error) {
-	to, err := s.address(in.Destination)
+// it is allowed.
+func Canonical(in intents.Intent, allowZero bool) (intents.Intent, error) {
+	to, err := address(in.Destination, allowZero)
 	if err != nil {
 		return in, err
 	}
@@ -20,7 +25,7 @@ func (s *Sender) Canonical(in intents.Intent) (intents.Intent, error) {
 	return in, nil
 }
 
-func (s *Sender) address(text string) (common.Address, error) {
+func address(text string, allowZero bool) (common.Address, error) {
 	invalid := func(want string) (common.Address, error) {
 		return common.Address{}, &intents.InvalidError{Field: "destination", Value: text, Want: want}
 	}
@@ -33,7 +38,7 @@ func (s *Sender) address(text string) (common.Address, error) {
 	if mixed && text != a.Hex() {
 		return invalid("an address with its EIP-55 checksum, or in one case")
 	}
-	if a == (common.Address{}) && !s.cfg.AllowZero {
+	if a == (common.Address{}) && !allowZero {
 		return invalid("an address other than zero")
 	}
 	return a, nil

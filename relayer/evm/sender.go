@@ -129,7 +129,7 @@ type transfer struct {
 
 // payment reads an intent. Errors: *intents.RefusedError.
 func (s *Sender) payment(in intents.Intent) (transfer, error) {
-	to, err := s.address(in.Destination)
+	to, err := address(in.Destination, s.cfg.AllowZero)
 	switch {
 	case err != nil:
 		return transfer{}, &intents.RefusedError{Why: err.Error()}
