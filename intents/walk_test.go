@@ -1,0 +1,148 @@
+package intents_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/nsqrelayer/relayer/intents"
+	"pgregory.net/rapid"
+)
+
+// walker takes one intent through any decisions, as a store would write them.
+type walker struct {
+	in     intents.Intent
+	now    time.Time
+	claims []intents.Claimed // every claim that was ever had
+	moves  int
+	held   intents.Amount // what the account holds for it
+	taken  int            // how often it was captured
+}
+
+// TestAnyWalk: whatever decisions come in whatever order, every change is an edge, versions rise by one, holds add up and
+// an end is an end.
+func TestAnyWalk(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		w := &walker{now: noon()}
+		for _, c := range intents.Open(row(intents.Created), rapid.Bool().Draw(rt, "authorize"), "ann", w.now) {
+			w.write(rt, c)
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"":          w.check,
+			"wait":      func(rt *rapid.T) { w.now = w.now.Add(time.Duration(rapid.Int64Range(0, 1e12).Draw(rt, "by"))) },
+			"admit":     w.admit,
+			"conclude":  w.conclude,
+			"witness":   w.witness,
+			"attach":    w.attach,
+			"authorize": func(rt *rapid.T) { w.try(rt)(intents.Authorize(w.in, "ann", w.now)) },
+			"cancel":    func(rt *rapid.T) { w.try(rt)(intents.CancelIntent(w.in, "ann", w.now)) },
+			"refuse":    func(rt *rapid.T) { w.try(rt)(intents.Refuse(w.in, w.in, intents.ReasonRefused, nil, "w", w.now)) },
+			"park":      func(rt *rapid.T) { w.try(rt)(intents.Park(w.in, w.in, time.Minute, w.now)) },
+			"sweep": func(rt *rapid.T) {
+				c, _ := intents.Sweep(w.in, rapid.IntRange(0, 9).Draw(rt, "look"), "s", w.now)
+				w.write(rt, c)
+			},
+		})
+	})
+}
+
+// try writes a change that was allowed, and wants one that was not to be empty.
+func (w *walker) try(rt *rapid.T) func(intents.Change, error) {
+	return func(c intents.Change, err error) {
+		if err != nil && !c.Empty() {
+			rt.Fatalf("refused with %v, and yet writes %+v", err, c.After)
+		}
+		w.write(rt, c)
+	}
+}
+
+// write carries a change into the row, as [intents.Change] says.
+func (w *walker) write(rt *rapid.T, c intents.Change) {
+	lawful(rt, c)
+	before := w.in
+	if before.State.Final() && c.Moves() && !(before.State == intents.Failed && c.After.State == intents.Settled) {
+		rt.Fatalf("%s moved to %s", before.State, c.After.State)
+	}
+	w.held = w.held.Add(c.Pending())
+	if c.Captures() {
+		w.taken++
+	}
+	if c.Moves() {
+		w.in = c.After
+		w.moves++
+	}
+	w.in.DueAt, w.in.TryAt, w.in.WatchAt = c.After.DueAt, c.After.TryAt, c.After.WatchAt
+}
+
+// check is what holds of every row.
+func (w *walker) check(rt *rapid.T) {
+	in := w.in
+	if in.Version != w.moves || !w.held.Equal(in.Held()) || w.held.Sign() < 0 || w.taken > 1 || (w.taken == 1) != (in.State == intents.Settled) {
+		rt.Fatalf("v%d after %d moves, held %s of %s, captured %d times in %s", in.Version, w.moves, w.held, in.Held(), w.taken, in.State)
+	}
+	if in.State == intents.Authorized && (in.ClaimID != "" || in.Calls != 0) { // law A
+		rt.Fatalf("authorized, and someone may still send: %+v", in)
+	}
+	if in.State.Holds() && in.Slot.Kind == intents.NoSlot || in.Calls < 0 || in.Silent < 0 || in.Silent > intents.MostSilent {
+		rt.Fatalf("%s: slot %v, calls %d, silent %d", in.State, in.Slot, in.Calls, in.Silent)
+	}
+	if !in.State.Final() && in.State != intents.Created && in.DueAt.IsZero() {
+		rt.Fatalf("%s, and nobody will look", in.State)
+	}
+}
+
+// admit asks for a claim, as the row stands or as it was read before.
+func (w *walker) admit(rt *rapid.T) {
+	c := asked(w.in)
+	c.ID = rapid.StringMatching(`c[0-9]{6}`).Draw(rt, "id")
+	c.Plan.Slot = rapid.SampledFrom([]intents.SlotKind{intents.Key, intents.Counter, intents.Given}).Draw(rt, "slot")
+	c.Plan.Again = rapid.SampledFrom([]intents.Again{intents.Never, intents.For(time.Minute), intents.Always}).Draw(rt, "again")
+	c.Plan.Seen, c.Wait = rapid.Bool().Draw(rt, "seen"), rapid.Bool().Draw(rt, "wait")
+	if rapid.IntRange(0, 4).Draw(rt, "stale") == 0 {
+		c.Intent.Version--
+	}
+	f := intents.Facts{Now: w.now, Paused: rare(rt, "paused"), LaneBusy: rare(rt, "lane"), Enforced: true, Free: intents.NewAmount(1000), SlotFree: !rare(rt, "full")}
+	if rare(rt, "broke") {
+		f.Free = intents.Amount{}
+	}
+	ch, err := intents.Admit(w.in, c, f)
+	if err == nil && ch.After.Slot.Kind == intents.NoSlot {
+		ch.After.Slot = intents.Slot{ID: int64(w.moves), Kind: intents.Counter, Scope: "s", Number: int64(w.moves)}
+	}
+	w.write(rt, ch)
+	if err == nil {
+		w.claims = append(w.claims, intents.Claimed{Intent: w.in})
+	}
+}
+
+func rare(rt *rapid.T, what string) bool { return rapid.IntRange(0, 7).Draw(rt, what) == 0 }
+
+// conclude brings a result under any claim there ever was.
+func (w *walker) conclude(rt *rapid.T) {
+	if len(w.claims) == 0 {
+		rt.SkipNow()
+	}
+	cl := w.claims[len(w.claims)-rapid.IntRange(1, len(w.claims)).Draw(rt, "ago")]
+	r := intents.Result{Verdict: intents.Verdict(rapid.IntRange(0, 5).Draw(rt, "verdict")), Ref: "r", After: time.Duration(rapid.Int64Range(0, 1e12).Draw(rt, "after"))}
+	before := w.in
+	ch, err := intents.Conclude(w.in, cl, r, "w", w.now)
+	w.write(rt, ch)
+	fact := r.Verdict == intents.Accepted || r.Verdict == intents.Done
+	if !fact && err == nil && before.ClaimID != cl.Intent.ClaimID {
+		rt.Fatalf("%s under claim %q ended claim %q", r.Verdict, cl.Intent.ClaimID, before.ClaimID)
+	}
+}
+
+func (w *walker) witness(rt *rapid.T) {
+	o := intents.Observation{Slot: w.in.Slot, No: rapid.IntRange(0, 2).Draw(rt, "no"), Fact: intents.Fact(rapid.IntRange(0, 6).Draw(rt, "fact"))}
+	p := intents.Patience{ReviewAfter: time.Minute, ConfirmAfter: time.Hour}
+	w.write(rt, intents.Witness(w.in, o, "name", p, "o", w.now))
+}
+
+// attach stores bytes in the slot, if it has one.
+func (w *walker) attach(rt *rapid.T) {
+	if !w.in.State.Holds() || w.in.Slot.Kind != intents.Counter {
+		rt.SkipNow()
+	}
+	w.in.Stored++
+}
