@@ -81,6 +81,8 @@ func admitTakeover(in Intent, c Claim, f Facts) (Change, error) {
 		return postpone(in, in.ClaimUntil), &NotClaimedError{Why: WhyRunning, Until: in.ClaimUntil}
 	case in.Silent >= MostSilent:
 		return review(in, ReasonSilent, c.Owner, nil, f.Now), &NotClaimedError{Why: WhySilent}
+	case in.Stored == 0 && in.Expired(f.Now): // nothing has left, nothing can
+		return move(in, Failed, ReasonExpired, c.Owner, f.Now), &NotClaimedError{Why: WhyExpired}
 	case f.Now.Before(in.TryAt):
 		return postpone(in, in.TryAt), &NotClaimedError{Why: WhyNotDue, Until: in.TryAt}
 	case f.Paused:

@@ -182,20 +182,28 @@ func TestAdmitTakeover(t *testing.T) {
 		to    intents.State
 		due   time.Time
 	}{
-		"claim is over":             {to: intents.Settling},
-		"claim is over now":         {in: func(in *intents.Intent) { in.ClaimUntil = noon() }, to: intents.Settling},
-		"claim runs":                {in: func(in *intents.Intent) { in.ClaimUntil = until }, why: intents.WhyRunning, due: until},
-		"claim was ended":           {in: func(in *intents.Intent) { in.ClaimID, in.ClaimUntil = "", until }, to: intents.Settling},
-		"four silent":               {in: func(in *intents.Intent) { in.Silent = 4 }, to: intents.Settling},
-		"five silent":               {in: func(in *intents.Intent) { in.Silent = 5 }, why: intents.WhySilent, to: intents.NeedsReview, due: noon().Add(intents.MostPush)},
-		"not due":                   {in: func(in *intents.Intent) { in.TryAt = until }, why: intents.WhyNotDue, due: until},
-		"paused":                    {facts: intents.Facts{Paused: true}, why: intents.WhyPaused, due: noon()},
-		"never again":               {in: func(in *intents.Intent) { in.AgainUntil = time.Time{} }, why: intents.WhyAgain, due: noon().Add(intents.MostPush)},
-		"again until now":           {in: func(in *intents.Intent) { in.AgainUntil = noon() }, why: intents.WhyAgain, due: noon().Add(intents.MostPush)},
-		"again for a second":        {in: func(in *intents.Intent) { in.AgainUntil = until }, to: intents.Settling},
-		"never again, but no bytes": {in: func(in *intents.Intent) { in.AgainUntil, in.Stored = time.Time{}, 0 }, to: intents.Settling},
-		"expired, but claimed":      {in: func(in *intents.Intent) { in.ExpiresAt = noon().Add(-time.Hour) }, to: intents.Settling},
-		"has its lane and funds":    {facts: intents.Facts{LaneBusy: true, Enforced: true}, to: intents.Settling},
+		"claim is over":              {to: intents.Settling},
+		"claim is over now":          {in: func(in *intents.Intent) { in.ClaimUntil = noon() }, to: intents.Settling},
+		"claim runs":                 {in: func(in *intents.Intent) { in.ClaimUntil = until }, why: intents.WhyRunning, due: until},
+		"claim was ended":            {in: func(in *intents.Intent) { in.ClaimID, in.ClaimUntil = "", until }, to: intents.Settling},
+		"four silent":                {in: func(in *intents.Intent) { in.Silent = 4 }, to: intents.Settling},
+		"five silent":                {in: func(in *intents.Intent) { in.Silent = 5 }, why: intents.WhySilent, to: intents.NeedsReview, due: noon().Add(intents.MostPush)},
+		"not due":                    {in: func(in *intents.Intent) { in.TryAt = until }, why: intents.WhyNotDue, due: until},
+		"paused":                     {facts: intents.Facts{Paused: true}, why: intents.WhyPaused, due: noon()},
+		"never again":                {in: func(in *intents.Intent) { in.AgainUntil = time.Time{} }, why: intents.WhyAgain, due: noon().Add(intents.MostPush)},
+		"again until now":            {in: func(in *intents.Intent) { in.AgainUntil = noon() }, why: intents.WhyAgain, due: noon().Add(intents.MostPush)},
+		"again for a second":         {in: func(in *intents.Intent) { in.AgainUntil = until }, to: intents.Settling},
+		"never again, but no bytes":  {in: func(in *intents.Intent) { in.AgainUntil, in.Stored = time.Time{}, 0 }, to: intents.Settling},
+		"expired, but bytes exist":   {in: func(in *intents.Intent) { in.ExpiresAt = noon().Add(-time.Hour) }, to: intents.Settling},
+		"expired, no bytes":          {in: bare(-time.Hour), why: intents.WhyExpired, to: intents.Failed},
+		"expires now, no bytes":      {in: bare(0), why: intents.WhyExpired, to: intents.Failed},
+		"expires later, no bytes":    {in: bare(time.Second), to: intents.Settling},
+		"never expires, no bytes":    {in: counterSlot(0), to: intents.Settling},
+		"expiry before the next try": {in: both(bare(0), func(in *intents.Intent) { in.TryAt = until }), why: intents.WhyExpired, to: intents.Failed},
+		"expiry before pause":        {in: bare(0), facts: intents.Facts{Paused: true}, why: intents.WhyExpired, to: intents.Failed},
+		"claim runs before expiry":   {in: both(bare(0), func(in *intents.Intent) { in.ClaimUntil = until }), why: intents.WhyRunning, due: until},
+		"silence before expiry":      {in: both(bare(0), func(in *intents.Intent) { in.Silent = 5 }), why: intents.WhySilent, to: intents.NeedsReview, due: noon().Add(intents.MostPush)},
+		"has its lane and funds":     {facts: intents.Facts{LaneBusy: true, Enforced: true}, to: intents.Settling},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := row(intents.Settling)
@@ -209,6 +217,29 @@ func TestAdmitTakeover(t *testing.T) {
 			wantWhy(t, err, tt.why)
 			wantWhere(t, ch, tt.to, tt.due)
 		})
+	}
+}
+
+// bare is a claimed number without bytes, expiring some time from now.
+func bare(expires time.Duration) func(*intents.Intent) {
+	return both(counterSlot(0), func(in *intents.Intent) { in.ExpiresAt = noon().Add(expires) })
+}
+
+func both(a, b func(*intents.Intent)) func(*intents.Intent) {
+	return func(in *intents.Intent) { a(in); b(in) }
+}
+
+// TestAdmitTakeoverExpires: an intent that expired before bytes existed fails; its hold goes, its number is to be filled.
+func TestAdmitTakeoverExpires(t *testing.T) {
+	in := row(intents.Settling, bare(0))
+	ch, err := intents.Admit(in, asked(in), intents.Facts{Now: noon()})
+	lawful(t, ch)
+	wantWhy(t, err, intents.WhyExpired)
+	if a := ch.After; a.State != intents.Failed || a.Reason != intents.ReasonExpired || a.Slot != in.Slot || ch.Slot != intents.SlotFill || ch.Pending().String() != "-110" {
+		t.Errorf("got %s %q, slot %v, slot end %d, pending %s", a.State, a.Reason, a.Slot, ch.Slot, ch.Pending())
+	}
+	if ch.Event.Actor != "w1" {
+		t.Errorf("event %+v", ch.Event)
 	}
 }
 

@@ -11,10 +11,12 @@ const firstWatch = time.Second
 // Errors: ErrMoved when a permission met a row that others moved (the evidence is still to be written).
 func Conclude(in Intent, cl Claimed, r Result, actor string, now time.Time) (Change, error) {
 	if r.Verdict == Accepted || r.Verdict == Done {
-		return concludeFact(in, r, actor, now), nil
+		return concludeFact(in, cl.Intent.ClaimID, r, actor, now), nil
 	}
 	if in.State != Settling || in.ClaimID == "" || in.ClaimID != cl.Intent.ClaimID {
-		return note(in, Evidence, actor, r.Evidence, now), ErrMoved
+		c := note(in, Evidence, actor, r.Evidence, now)
+		c.Event.ClaimID = cl.Intent.ClaimID
+		return c, ErrMoved
 	}
 	switch {
 	case r.Verdict == NotSent && in.Slot.Kind == Key && in.Calls == 1:
@@ -30,7 +32,7 @@ func Conclude(in Intent, cl Claimed, r Result, actor string, now time.Time) (Cha
 }
 
 // concludeFact writes what is true whoever brings it: also from needs_review, also under another's claim.
-func concludeFact(in Intent, r Result, actor string, now time.Time) Change {
+func concludeFact(in Intent, claim string, r Result, actor string, now time.Time) Change {
 	to := Confirming
 	if r.Verdict == Done {
 		to = Settled
@@ -38,6 +40,16 @@ func concludeFact(in Intent, r Result, actor string, now time.Time) Change {
 	switch {
 	case in.State == to, in.State == Settled:
 		return stay(in)
+	case in.State == Authorized: // what was proved not sent, or dead, was not: it must not be sent again
+		c := review(in, ReasonOddity, actor, r.Evidence, now)
+		c.After.Ref, c.Event.Ref, c.Event.ClaimID = r.Ref, r.Ref, claim
+		return c
+	case contradicted(in) && in.Ref == r.Ref: // said again
+		return stay(in)
+	case contradicted(in): // one proof stands against another: a person decides
+		c := note(in, Evidence, actor, r.Evidence, now)
+		c.Event.ClaimID = claim
+		return c
 	case !CanMove(in.State, to) || in.State == Failed:
 		return note(in, Contradicted, actor, r.Evidence, now)
 	}
@@ -51,6 +63,9 @@ func concludeFact(in Intent, r Result, actor string, now time.Time) Change {
 	}
 	return c
 }
+
+// contradicted says whether the intent is in review because one proof stands against another.
+func contradicted(in Intent) bool { return in.State == NeedsReview && in.Reason == ReasonOddity }
 
 // letGo takes the intent back to authorized: its only call was not sent. Key and bytes stay, the hold goes.
 func letGo(in Intent, r Result, actor string, now time.Time) Change {

@@ -16,7 +16,7 @@ func TestConcludeFacts(t *testing.T) {
 		accepted, done intents.State // 0: nothing is written
 	}{
 		{intents.Created, alarm, alarm},
-		{intents.Authorized, alarm, alarm},
+		{intents.Authorized, intents.NeedsReview, intents.NeedsReview},
 		{intents.Settling, intents.Confirming, intents.Settled},
 		{intents.Confirming, 0, intents.Settled},
 		{intents.NeedsReview, intents.Confirming, intents.Settled},
@@ -42,9 +42,49 @@ func TestConcludeFacts(t *testing.T) {
 					t.Errorf("%s from %s: event %+v, want an alarm", verdict, tt.from, ch.Event)
 				}
 			default:
+				reason := intents.Reason("")
+				if to == intents.NeedsReview {
+					reason = intents.ReasonOddity
+				}
+				if ch.After.Reason != reason || string(ch.Event.Detail) != `{}` {
+					t.Errorf("%s from %s: reason %q, event %+v, want %q", verdict, tt.from, ch.After.Reason, ch.Event, reason)
+				}
 				if ch.After.State != to || ch.After.Ref != "new" || ch.Event.Ref != "new" || ch.Captures() != (to == intents.Settled) || ch.After.Silent != 0 {
 					t.Errorf("%s from %s: got %+v, want %s", verdict, tt.from, ch.After, to)
 				}
+			}
+		}
+	}
+}
+
+// TestConcludeFactMeetsAuthorized: what was proved not sent, or dead, was not. It is held again and a person decides.
+func TestConcludeFactMeetsAuthorized(t *testing.T) {
+	letGo := func(in *intents.Intent) {
+		in.Slot, in.Stored, in.Cost, in.Seen = intents.Slot{ID: 1, Kind: intents.Key, Scope: "s", Name: in.ID}, 1, intents.NewAmount(10), true
+		in.TryAt, in.DueAt, in.FirstClaimedAt, in.AgainUntil = noon().Add(time.Second), noon().Add(time.Second), noon(), intents.Always.Until(noon())
+	}
+	for name, tt := range map[string]struct {
+		in      intents.Intent
+		pending string
+		watched time.Time
+	}{
+		"let go":                  {row(intents.Authorized, letGo), "110", noon().Add(intents.MostRetry)},
+		"let go, cannot be found": {row(intents.Authorized, letGo, unseen), "110", time.Time{}},
+		"its slot was dead":       {row(intents.Authorized), "100", time.Time{}},
+	} {
+		for _, v := range []intents.Verdict{intents.Accepted, intents.Done} {
+			late := intents.Claimed{Intent: row(intents.Settling)}
+			ch, err := intents.Conclude(tt.in, late, intents.Result{Verdict: v, Ref: "new", Evidence: []byte(`{"n":1}`)}, "w1", noon())
+			lawful(t, ch)
+			a := ch.After
+			if err != nil || a.State != intents.NeedsReview || a.Reason != intents.ReasonOddity || a.Ref != "new" || ch.Event.Ref != "new" || string(ch.Event.Detail) != `{"n":1}` {
+				t.Errorf("%s, %s: got %+v, event %+v, %v", name, v, a, ch.Event, err)
+			}
+			if ch.Pending().String() != tt.pending || ch.Captures() || ch.Slot != intents.SlotKeeps || a.Slot != tt.in.Slot || a.Stored != tt.in.Stored {
+				t.Errorf("%s, %s: pending %s, captures %t, slot %v, slot end %d, stored %d", name, v, ch.Pending(), ch.Captures(), a.Slot, ch.Slot, a.Stored)
+			}
+			if !a.DueAt.Equal(noon().Add(intents.MostPush)) || !a.TryAt.IsZero() || !a.WatchAt.Equal(tt.watched) {
+				t.Errorf("%s, %s: due %v, try %v, watched %v", name, v, a.DueAt, a.TryAt, a.WatchAt)
 			}
 		}
 	}
@@ -127,6 +167,9 @@ func TestConcludeFences(t *testing.T) {
 				lawful(t, ch)
 				if !errors.Is(err, intents.ErrMoved) || ch.Moves() || ch.Event.Kind != intents.Evidence || string(ch.Event.Detail) != `{"n":1}` {
 					t.Errorf("%s in %s under %s claim: got %+v, %v", v, s, whose, ch.Event, err)
+				}
+				if ch.Event.ClaimID != id { // of the claim that says it, not of the one that runs
+					t.Errorf("%s in %s under %s claim: evidence is of claim %q, want %q", v, s, whose, ch.Event.ClaimID, id)
 				}
 			}
 		}

@@ -39,7 +39,7 @@ type Event struct {
 	Detail   []byte // JSON evidence; empty: none
 }
 
-// DeadLetter is a message that cannot become an intent. The same one again (topic, hash) only counts.
+// DeadLetter is a message that cannot become an intent. The same one again (topic, hash, reason) only counts.
 type DeadLetter struct {
 	Topic     string
 	Hash      [32]byte // SHA-256 of the whole body

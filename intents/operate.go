@@ -20,8 +20,10 @@ func Authorize(in Intent, actor string, now time.Time) (Change, error) {
 		return stay(in), &TransitionError{ID: in.ID, From: in.State, To: Authorized}
 	}
 	c := move(in, Authorized, "", actor, now)
-	c.After.TryAt = in.NotBefore
-	c.After.DueAt = latest(now, in.NotBefore).Add(Grace)
+	c.After.TryAt, c.After.DueAt = in.NotBefore, now.Add(Grace)
+	if in.NotBefore.After(now) { // whatever became of its message, the sweeper publishes it when it may run
+		c.After.DueAt = in.NotBefore
+	}
 	return c, nil
 }
 
@@ -68,11 +70,4 @@ func Sweep(in Intent, n int, actor string, now time.Time) (Change, bool) {
 		c.After.DueAt = in.ExpiresAt
 	}
 	return c, in.State == Authorized || in.State == Settling
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

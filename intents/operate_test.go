@@ -22,12 +22,31 @@ func TestOpen(t *testing.T) {
 		lawful(t, c)
 	}
 	a := two[1].After
-	if a.State != intents.Authorized || a.Version != 2 || !a.CreatedAt.Equal(noon()) || !a.TryAt.Equal(asked.NotBefore) || !a.DueAt.Equal(asked.NotBefore.Add(intents.Grace)) {
+	if a.State != intents.Authorized || a.Version != 2 || !a.CreatedAt.Equal(noon()) || !a.TryAt.Equal(asked.NotBefore) || !a.DueAt.Equal(asked.NotBefore) {
 		t.Errorf("authorized: %+v", a)
 	}
 	now := intents.Open(row(intents.Created), true, "ann", noon())[1].After
 	if !now.DueAt.Equal(noon().Add(intents.Grace)) || !now.TryAt.IsZero() {
 		t.Errorf("at once: due %v, try %v", now.DueAt, now.TryAt)
+	}
+}
+
+// TestAuthorizeIsDue: a scheduled intent exactly when it may run, whatever became of its message; any other a grace from now.
+func TestAuthorizeIsDue(t *testing.T) {
+	for name, tt := range map[string]struct{ notBefore, due time.Time }{
+		"not scheduled":     {time.Time{}, noon().Add(intents.Grace)},
+		"was to run before": {noon().Add(-time.Hour), noon().Add(intents.Grace)},
+		"may run now":       {noon(), noon().Add(intents.Grace)},
+		"in a microsecond":  {noon().Add(time.Microsecond), noon().Add(time.Microsecond)},
+		"within the grace":  {noon().Add(time.Second), noon().Add(time.Second)},
+		"in an hour":        {noon().Add(time.Hour), noon().Add(time.Hour)},
+	} {
+		in := row(intents.Created, func(in *intents.Intent) { in.NotBefore = tt.notBefore })
+		ch, err := intents.Authorize(in, "ann", noon())
+		lawful(t, ch)
+		if err != nil || !ch.After.DueAt.Equal(tt.due) || !ch.After.TryAt.Equal(tt.notBefore) {
+			t.Errorf("%s: due %v, try %v, %v; want %v, %v", name, ch.After.DueAt, ch.After.TryAt, err, tt.due, tt.notBefore)
+		}
 	}
 }
 

@@ -86,6 +86,7 @@ type Watch struct {
 type Observation struct {
 	Slot     Slot
 	No       int // the attempt it speaks of; 0: the slot as a whole
+	Of       int // how many attempts the slot had when it was looked at; death is believed only when it has no more
 	Fact     Fact
 	Ref      string        // what the other side calls it; empty: the attempt's name
 	Want     Kind          // another attempt the sender asks for: Bump, Cancel or Fill; 0: none

@@ -76,7 +76,7 @@ func (s State) next() []State {
 	case Created:
 		return []State{Authorized, Canceled, Failed}
 	case Authorized:
-		return []State{Settling, Canceled, Failed}
+		return []State{Settling, Canceled, Failed, NeedsReview}
 	case Settling:
 		return []State{Settling, Confirming, Settled, NeedsReview, Failed, Authorized}
 	case Confirming:

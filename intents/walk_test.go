@@ -83,7 +83,7 @@ func (w *walker) check(rt *rapid.T) {
 	if in.State == intents.Authorized && (in.ClaimID != "" || in.Calls != 0) { // law A
 		rt.Fatalf("authorized, and someone may still send: %+v", in)
 	}
-	if in.State.Holds() && in.Slot.Kind == intents.NoSlot || in.Calls < 0 || in.Silent < 0 || in.Silent > intents.MostSilent {
+	if in.State.Holds() && in.Slot.Kind == intents.NoSlot && !(in.State == intents.NeedsReview && in.Reason == intents.ReasonOddity) || in.Calls < 0 || in.Silent < 0 || in.Silent > intents.MostSilent {
 		rt.Fatalf("%s: slot %v, calls %d, silent %d", in.State, in.Slot, in.Calls, in.Silent)
 	}
 	if !in.State.Final() && in.State != intents.Created && in.DueAt.IsZero() {
@@ -134,7 +134,7 @@ func (w *walker) conclude(rt *rapid.T) {
 }
 
 func (w *walker) witness(rt *rapid.T) {
-	o := intents.Observation{Slot: w.in.Slot, No: rapid.IntRange(0, 2).Draw(rt, "no"), Fact: intents.Fact(rapid.IntRange(0, 6).Draw(rt, "fact"))}
+	o := intents.Observation{Slot: w.in.Slot, No: rapid.IntRange(0, 2).Draw(rt, "no"), Of: rapid.IntRange(0, 3).Draw(rt, "of"), Fact: intents.Fact(rapid.IntRange(0, 6).Draw(rt, "fact"))}
 	p := intents.Patience{ReviewAfter: time.Minute, ConfirmAfter: time.Hour}
 	w.write(rt, intents.Witness(w.in, o, "name", p, "o", w.now))
 }

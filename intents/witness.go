@@ -27,7 +27,7 @@ func Witness(in Intent, o Observation, name string, p Patience, actor string, no
 	case Dead:
 		return died(in, o, actor, now)
 	case Included:
-		if in.State != Confirming {
+		if in.State != Confirming && !contradicted(in) {
 			return confirmed(in, ref, o, actor, now)
 		}
 	case Pending:
@@ -63,7 +63,10 @@ func confirmed(in Intent, ref string, o Observation, actor string, now time.Time
 
 // died takes the intent back to authorized without slot and bytes: every attempt in its slot is proved dead.
 func died(in Intent, o Observation, actor string, now time.Time) Change {
-	if o.No != 0 && in.Stored > 1 { // one attempt of several: the others still live
+	if contradicted(in) {
+		return note(in, Contradicted, actor, o.Evidence, now)
+	}
+	if in.Stored > o.Of || o.No != 0 && in.Stored > 1 { // there are others, and they may live
 		return note(in, Evidence, actor, o.Evidence, now)
 	}
 	c := proved(in, Authorized, "", "", o, actor, now)

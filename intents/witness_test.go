@@ -24,7 +24,7 @@ func TestWitnessProofs(t *testing.T) {
 		{intents.Fact(99), none, none, none},
 	} {
 		for from, to := range map[intents.State]intents.State{intents.Settling: tt.settling, intents.Confirming: tt.confirming, intents.NeedsReview: tt.review} {
-			ch := intents.Witness(row(from), intents.Observation{Fact: tt.fact, Evidence: []byte(`{}`)}, "name", intents.Patience{}, "o1", noon())
+			ch := intents.Witness(row(from), intents.Observation{Fact: tt.fact, Of: 9, Evidence: []byte(`{}`)}, "name", intents.Patience{}, "o1", noon())
 			lawful(t, ch)
 			if to == none {
 				to = from
@@ -83,7 +83,20 @@ func TestWitnessDead(t *testing.T) {
 	if lawful(t, ch); ch.Moves() || ch.Event.Kind != intents.Evidence {
 		t.Errorf("one of two: got %+v", ch.Event)
 	}
-	for name, o := range map[string]intents.Observation{"the slot": {Fact: intents.Dead}, "the only one": {Fact: intents.Dead, No: 1}} {
+	ch = intents.Witness(several, intents.Observation{Fact: intents.Dead, Of: 1, Evidence: []byte(`{}`)}, "name", intents.Patience{}, "o1", noon())
+	if lawful(t, ch); ch.Moves() || ch.Event.Kind != intents.Evidence {
+		t.Errorf("a second one was stored after the look: got %+v", ch.Event)
+	}
+	for _, s := range []intents.State{intents.Settling, intents.Confirming, intents.NeedsReview} {
+		for of, dead := range []bool{false, false, true, true} { // of so many that were looked at, and two stored
+			ch := intents.Witness(row(s, counterSlot(2)), intents.Observation{Fact: intents.Dead, Of: of, Evidence: []byte(`{"n":1}`)}, "name", intents.Patience{}, "o1", noon())
+			lawful(t, ch)
+			if (ch.After.State == intents.Authorized) != dead || ch.Moves() != dead || (ch.Event.Kind == intents.Evidence) == dead || string(ch.Event.Detail) != `{"n":1}` {
+				t.Errorf("%s, %d of 2 looked at: got %s, event %+v, want dead: %t", s, of, ch.After.State, ch.Event, dead)
+			}
+		}
+	}
+	for name, o := range map[string]intents.Observation{"the slot": {Fact: intents.Dead, Of: 2}, "the only one": {Fact: intents.Dead, No: 1, Of: 1}} {
 		in := several
 		if o.No != 0 {
 			in.Stored = 1

@@ -52,7 +52,7 @@ type Desk interface {
 	Park(ctx context.Context, in intents.Intent, wait time.Duration) error
 	// Refuse fails an intent that is authorized and can never be sent. Errors: intents.ErrMoved.
 	Refuse(ctx context.Context, in intents.Intent, reason intents.Reason, detail []byte) (intents.Intent, error)
-	// Bury keeps a dead letter; the same one again (topic, hash) only counts.
+	// Bury keeps a dead letter; the same one again (topic, hash, reason) only counts.
 	Bury(ctx context.Context, d intents.DeadLetter) error
 	// Ping says whether the store can be written to now.
 	Ping(ctx context.Context) error

@@ -3,12 +3,16 @@ package evm
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/nsqrelayer/relayer/intents"
 )
+
+// fillWait is how long a filler is left alone before its bytes go out again.
+const fillWait = 15 * time.Second
 
 // sight is what one look comes to. note is why a receipt counts for less than it seems.
 type sight struct {
@@ -32,7 +36,7 @@ func (s *Sender) observation(ctx context.Context, w intents.Watch, looks []*look
 	if o.Fact == intents.NotSeen {
 		o.Ref = ""
 		if w.Slot.Kind == intents.Counter && w.Intent.ID == "" {
-			o.Want = intents.Fill
+			o.Want, o.After = intents.Fill, fillWait
 		}
 	}
 	return o

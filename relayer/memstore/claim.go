@@ -49,9 +49,12 @@ func (s *Store) facts(in intents.Intent, c intents.Claim, now time.Time) intents
 
 // laneBusy says whether another intent of the lane is under way or stands before this one.
 func (s *Store) laneBusy(in intents.Intent) bool {
+	if in.Lane == "" {
+		return false
+	}
 	for _, r := range s.byID {
 		o := r.in
-		if in.Lane == "" || o.Key == in.Key || o.Route != in.Route || o.Lane != in.Lane || o.State.Final() || o.State == intents.Created {
+		if o.Key == in.Key || o.Route != in.Route || o.Lane != in.Lane || o.State.Final() || o.State == intents.Created {
 			continue
 		}
 		if o.State.Holds() || o.Key < in.Key {

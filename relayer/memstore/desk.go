@@ -39,15 +39,16 @@ func (s *Store) Refuse(_ context.Context, in intents.Intent, reason intents.Reas
 
 // letter names a dead letter.
 type letter struct {
-	topic string
-	hash  [32]byte
+	topic  string
+	hash   [32]byte
+	reason string
 }
 
-// Bury keeps a dead letter; the same one again (topic, hash) only counts.
+// Bury keeps a dead letter; the same one again (topic, hash, reason) only counts.
 func (s *Store) Bury(_ context.Context, d intents.DeadLetter) error {
 	now := s.begin()
 	defer s.mu.Unlock()
-	key := letter{d.Topic, d.Hash}
+	key := letter{d.Topic, d.Hash, d.Reason}
 	b := s.letters[key]
 	if b == nil {
 		d.Body = slices.Clone(d.Body[:min(len(d.Body), intents.MaxDeadBody)])

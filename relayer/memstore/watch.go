@@ -56,7 +56,7 @@ func (s *Store) Record(_ context.Context, ws []intents.Watch, os []intents.Obser
 			continue
 		}
 		if sl.owner == nil {
-			s.filled(sl, o)
+			s.filled(sl, o, now)
 			continue
 		}
 		out[i] = s.witness(sl, o, p, now)
@@ -64,10 +64,14 @@ func (s *Store) Record(_ context.Context, ws []intents.Watch, os []intents.Obser
 	return out, nil
 }
 
-// filled closes a filler that was proved used.
-func (s *Store) filled(sl *slot, o intents.Observation) {
-	if sl.open && (o.Fact == intents.Final || o.Fact == intents.Reverted) {
+// filled closes a filler that was proved used, or says when to look at it again.
+func (s *Store) filled(sl *slot, o intents.Observation, now time.Time) {
+	switch {
+	case !sl.open:
+	case o.Fact == intents.Final || o.Fact == intents.Reverted:
 		s.shut(sl)
+	case o.After > 0:
+		sl.since = now.Add(o.After)
 	}
 }
 

@@ -112,7 +112,7 @@ func counterDead(f *fixture) {
 	f.signer(3, 1)
 	cl := f.claim(f.counted(f.taken()))
 	f.attach(cl.Slot(), 1, "tx")
-	free := f.record(f.get(cl.Intent.ID), intents.Observation{Fact: intents.Dead}, intents.Patience{})
+	free := f.record(f.get(cl.Intent.ID), intents.Observation{Fact: intents.Dead, Of: 1}, intents.Patience{})
 	f.stands(free, intents.Authorized, 4, "")
 	if free.Slot != (intents.Slot{}) || free.Stored != 0 || free.DueAt.After(free.ReadAt) {
 		f.Errorf("after the proof: %+v", free)
@@ -135,7 +135,7 @@ func counterStaleDead(f *fixture) {
 	cl := f.claim(f.counted(f.taken()))
 	f.attach(cl.Slot(), 1, "tx")
 	w := f.watch(f.get(cl.Intent.ID))
-	dead := []intents.Observation{{Slot: w.Slot, Fact: intents.Dead}}
+	dead := []intents.Observation{{Slot: w.Slot, Of: 1, Fact: intents.Dead}}
 	_, err := f.Record(f.ctx, []intents.Watch{w}, dead, intents.Patience{})
 	f.must(err)
 	again := f.claim(f.counted(f.get(cl.Intent.ID)))

@@ -46,6 +46,9 @@ func createAgain(f *fixture) {
 	again, err := f.Create(f.ctx, asked, false, "bob")
 	f.must(err)
 	f.same(first, again)
+	if !first.CreatedAt.Equal(first.ReadAt) || !again.CreatedAt.Before(again.ReadAt) {
+		f.Errorf("a new one is read when it is created, one that was known later: %v %v, %v %v", first.CreatedAt, first.ReadAt, again.CreatedAt, again.ReadAt)
+	}
 }
 
 func createExpired(f *fixture) {

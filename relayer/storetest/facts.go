@@ -15,6 +15,8 @@ func factTests() []test {
 		{"facts/under another's claim", factTakenOver},
 		{"facts/from review", factReview},
 		{"facts/against an end", factContradicted},
+		{"facts/against a proof that it was not sent", factLetGo},
+		{"facts/against a proof that it is dead", factDead},
 		{"facts/again (case 38)", factAgain},
 		{"facts/credit with the intent's id as reference", factRefTaken},
 		{"facts/evidence", factEvidence},
@@ -95,6 +97,63 @@ func factContradicted(f *fixture) {
 		f.Errorf("the timeline shows no contradiction")
 	}
 	f.sums(0, 0)
+}
+
+// factLetGo: it was let go as not sent, and may be sent again, but a late answer says that it happened. A person decides:
+// it is held again and nobody sends it.
+func factLetGo(f *fixture) {
+	for n, v := range []intents.Verdict{intents.Accepted, intents.Done} {
+		first := f.claim(costly(f.keyed(f.taken()), 10))
+		again := f.keyed(f.complete(first, intents.Result{Verdict: intents.NotSent, After: soon}))
+		free := f.complete(f.claim(costly(again, 10)), intents.Result{Verdict: intents.NotSent, After: soon})
+		f.stands(free, intents.Authorized, 6, "")
+		f.sums(0, int64(n)*110)
+		in := f.complete(first, intents.Result{Verdict: v, Ref: "late", Evidence: []byte(`{"status":200}`)})
+		f.contradicted(in, free.Version+1)
+		f.sums(0, int64(n+1)*110)
+		if in.Slot != first.Slot() || in.Stored != 1 || !in.WatchAt.Equal(in.ChangedAt.Add(intents.MostRetry)) {
+			f.Errorf("%s: slot and watching go on: %+v", v, in)
+		}
+		f.refused(f.keyed(free), intents.WhyMoved)
+	}
+}
+
+// contradicted wants a row that a late fact brought to a person, and that nobody may claim, cancel or publish.
+func (f *fixture) contradicted(in intents.Intent, version int) {
+	f.Helper()
+	f.stands(in, intents.NeedsReview, version, intents.ReasonOddity)
+	if in.Ref != "late" || in.ClaimID != "" || !in.TryAt.IsZero() || !in.DueAt.Equal(in.ChangedAt.Add(intents.MostPush)) {
+		f.Errorf("in review: %+v", in)
+	}
+	events, err := f.Events(f.ctx, in.ID)
+	f.must(err)
+	last := events[len(events)-1]
+	if last.Kind != intents.Changed || last.From != intents.Authorized || last.Ref != "late" || !sameJSON(last.Detail, []byte(`{"status":200}`)) {
+		f.Errorf("event: %+v", last)
+	}
+	f.refused(f.keyed(in), intents.WhyMoved)
+	f.notCanceled(in)
+	f.dueNow(in)
+	if got := f.sweep(10); len(got) != 0 {
+		f.Errorf("published %+v", got)
+	}
+	f.stands(f.get(in.ID), intents.NeedsReview, version, intents.ReasonOddity)
+}
+
+func factDead(f *fixture) {
+	f.signer(3, 8)
+	cl := f.claim(costly(f.counted(f.taken()), 10))
+	f.attach(cl.Slot(), 1, "tx")
+	free := f.record(f.get(cl.Intent.ID), intents.Observation{Fact: intents.Dead, Of: 1}, intents.Patience{})
+	f.stands(free, intents.Authorized, 4, "")
+	f.sums(0, 0)
+	in := f.complete(cl, intents.Result{Verdict: intents.Done, Ref: "late", Evidence: []byte(`{"status":200}`)})
+	f.contradicted(in, 5)
+	f.sums(0, 100) // what it cost is not known any more
+	if in.Slot != (intents.Slot{}) || f.readSigner().Open != 0 {
+		f.Errorf("slot %v, signer %+v", in.Slot, f.readSigner())
+	}
+	f.refused(f.counted(free), intents.WhyMoved)
 }
 
 // noted looks for a note in the timeline.

@@ -40,6 +40,12 @@ func lettersCount(f *fixture) {
 		f.must(f.Bury(f.ctx, f.letter(body)))
 	}
 	got := f.letters()
+	other := f.letter("two")
+	other.Reason = intents.DeadConflict
+	f.must(f.Bury(f.ctx, other))
+	if both := f.letters(); len(both) != 3 || both[0].Reason != intents.DeadConflict || both[0].Count != 1 {
+		f.Fatalf("for another reason: got %+v, want a letter of its own", both)
+	}
 	if len(got) != 2 || string(got[0].Body) != "two" || got[0].Count != 2 || string(got[1].Body) != "one" || got[1].Count != 1 {
 		f.Fatalf("got %+v, want two, newest first", got)
 	}

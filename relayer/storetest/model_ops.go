@@ -190,7 +190,7 @@ func (w *twin) record(rt *rapid.T) {
 	if rapid.Bool().Draw(rt, "counter") {
 		i = w.counter(rt)
 	}
-	o := intents.Observation{No: rapid.IntRange(0, 2).Draw(rt, "no"), Fact: intents.Fact(rapid.IntRange(0, 5).Draw(rt, "fact")), Evidence: fmt.Appendf(nil, `{"n":%d}`, w.unique())}
+	o := intents.Observation{No: rapid.IntRange(0, 2).Draw(rt, "no"), Of: rapid.IntRange(0, 3).Draw(rt, "of"), Fact: intents.Fact(rapid.IntRange(0, 5).Draw(rt, "fact")), Evidence: fmt.Appendf(nil, `{"n":%d}`, w.unique())}
 	o.After = rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(rt, "after")
 	p := intents.Patience{ReviewAfter: patience(rt, "review"), ConfirmAfter: patience(rt, "confirm")}
 	if i == 0 || o.Fact == intents.Dead && w.sides[1].ago(i).Slot().Kind != intents.Counter {

@@ -123,6 +123,11 @@ func permFenced(f *fixture) {
 		if !f.noted(old.Intent.ID, intents.Evidence, `{"by":"`+v.String()+`"}`) {
 			f.Errorf("evidence of %s was not kept", v)
 		}
+		events, err := f.Events(f.ctx, old.Intent.ID)
+		f.must(err)
+		if last := events[len(events)-1]; last.Kind != intents.Evidence || last.ClaimID != old.Intent.ClaimID {
+			f.Errorf("evidence of %s: %+v, want it under claim %s", v, last, old.Intent.ClaimID)
+		}
 	}
 	f.same(over.Intent, f.get(old.Intent.ID))
 	f.stands(f.complete(over, intents.Result{Verdict: intents.Done}), intents.Settled, 5, "")

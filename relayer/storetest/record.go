@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
@@ -19,6 +20,7 @@ func recordTests() []test {
 		{"record/moved since", recordMoved},
 		{"record/against an end", recordContradicts},
 		{"record/again (case 38)", recordAgain},
+		{"record/dead is what was looked at", recordDead},
 	}
 }
 
@@ -180,4 +182,29 @@ func recordAgain(f *fixture) {
 		f.same(first, again[0])
 	}
 	f.sums(-100, 0)
+}
+
+// recordDead: a slot is dead when all of its attempts are. One that was stored after the look may live.
+func recordDead(f *fixture) {
+	cl := f.counter()
+	f.attach(cl.Slot(), 1, "tx")
+	w := f.watch(f.get(cl.Intent.ID))
+	f.attach(cl.Slot(), 2, "dearer")
+	before := f.get(cl.Intent.ID)
+	for of := range 2 {
+		for no := range 2 {
+			o := intents.Observation{Slot: w.Slot, No: no, Of: of, Fact: intents.Dead, Evidence: fmt.Appendf(nil, `{"of":%d,"no":%d}`, of, no)}
+			got, err := f.Record(f.ctx, []intents.Watch{w}, []intents.Observation{o}, intents.Patience{})
+			f.must(err)
+			f.same(before, got[0])
+			if !f.noted(before.ID, intents.Evidence, string(o.Evidence)) {
+				f.Errorf("attempt %d of %d: evidence was not kept", no, of)
+			}
+		}
+	}
+	f.same(before, f.get(before.ID))
+	f.sums(0, 100)
+	free := f.record(before, intents.Observation{Fact: intents.Dead, Of: 2}, intents.Patience{})
+	f.stands(free, intents.Authorized, 4, "")
+	f.sums(0, 0)
 }

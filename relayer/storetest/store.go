@@ -19,8 +19,8 @@ type Store interface {
 
 // Operator is what people and programs do beside the engine. Errors of relayer.Store apply.
 type Operator interface {
-	// Create stores a new intent, authorized or only created. One that is known with the same content is returned as
-	// it stands. Errors: *intents.ConflictError.
+	// Create stores a new intent, authorized or only created; it is read when it is created. One that is known with the
+	// same content is returned as it stands. Errors: *intents.ConflictError.
 	Create(ctx context.Context, in intents.Intent, authorize bool, actor string) (intents.Intent, error)
 	// Authorize lets a created intent be sent; one that is authorized already is returned. Errors: intents.ErrNotFound, *intents.TransitionError.
 	Authorize(ctx context.Context, id, actor string) (intents.Intent, error)

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
@@ -16,6 +17,7 @@ func takeoverTests() []test {
 		{"takeover/not before the next try", takeoverTry},
 		{"takeover/paused", takeoverPaused},
 		{"takeover/expiry no longer counts", takeoverExpiry},
+		{"takeover/expired before bytes exist", takeoverExpired},
 	}
 }
 
@@ -117,13 +119,54 @@ func takeoverPaused(f *fixture) {
 	f.claim(f.keyed(got))
 }
 
-// takeoverExpiry: what was claimed once is seen to its end.
+// takeoverExpiry: once bytes may have left, it is seen to its end.
 func takeoverExpiry(f *fixture) {
-	in := f.taken(func(in *intents.Intent) { in.ExpiresAt = time.Now().Add(2 * time.Second) })
-	cl, err := f.Claim(f.ctx, func() intents.Claim { c := f.keyed(in); c.Term = 0; return c }())
-	if err != nil {
-		f.Skipf("too slow to claim within 2 s: %v", err)
+	cl := f.claimedTooLate(f.keyed)
+	f.stands(f.claim(f.keyed(cl.Intent)).Intent, intents.Settling, 4, "")
+	f.signer(3, 8)
+	cl = f.claimedTooLate(f.counted, func(cl intents.Claimed) { f.attach(cl.Slot(), 1, "tx") })
+	f.stands(f.claim(f.counted(cl.Intent)).Intent, intents.Settling, 4, "")
+	f.sums(0, 200)
+}
+
+// takeoverExpired: nothing has left, and nothing will: it fails, its hold goes, and its number is to be filled.
+func takeoverExpired(f *fixture) {
+	f.signer(3, 8)
+	cl := f.claimedTooLate(f.counted)
+	f.sums(0, 100)
+	f.refused(f.counted(cl.Intent), intents.WhyExpired)
+	in := f.get(cl.Intent.ID)
+	f.stands(in, intents.Failed, 4, intents.ReasonExpired)
+	if !in.DueAt.IsZero() || !in.WatchAt.IsZero() || in.ClaimID != "" {
+		f.Errorf("expired: %+v", in)
 	}
-	f.until("it is past its expiry", func() bool { got := f.get(in.ID); return got.Expired(got.ReadAt) })
-	f.claim(f.keyed(cl.Intent))
+	f.sums(0, 0)
+	if ws := f.fillers(f.route); len(ws) != 1 || ws[0].Slot != cl.Slot() || len(ws[0].Attempts) != 0 {
+		f.Errorf("fillers: got %+v, want %v", ws, cl.Slot())
+	}
+	if s := f.readSigner(); s.Open != 1 || s.Next != 4 {
+		f.Errorf("signer: got %+v", s)
+	}
+	f.closed(intents.Attempt{Slot: cl.Slot(), No: 1, Kind: intents.First, Bytes: []byte("tx"), Name: "tx"})
+	f.refused(f.counted(cl.Intent), intents.WhyMoved)
+}
+
+// claimedTooLate claims an intent, does something with it and waits until both claim and intent have run out. Where the
+// store is too slow to claim it in time, the next one has more time.
+func (f *fixture) claimedTooLate(ask func(intents.Intent) intents.Claim, then ...func(intents.Claimed)) intents.Claimed {
+	f.Helper()
+	for life := 200 * time.Millisecond; ; life *= 4 {
+		c := ask(f.taken(func(in *intents.Intent) { in.ExpiresAt = time.Now().Add(life) }))
+		c.Term = 0
+		cl, err := f.Claim(f.ctx, c)
+		if no, ok := errors.AsType[*intents.NotClaimedError](err); ok && no.Why == intents.WhyExpired && life < time.Minute {
+			continue
+		}
+		f.must(err)
+		for _, do := range then {
+			do(cl)
+		}
+		f.until("it is past its expiry", func() bool { got := f.get(cl.Intent.ID); return got.Expired(got.ReadAt) })
+		return cl
+	}
 }

@@ -1,0 +1,80 @@
+package pgstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/nsqrelayer/relayer/intents"
+)
+
+// hall is what a batch of claims has under lock, and what those admitted so far have taken of it.
+type hall struct {
+	held
+	accounts map[purse]*intents.Account
+	signers  map[string]*intents.Signer // those asked for
+	lanes    map[lane]*queueing
+	keys     []int64 // fresh ones, for slots
+	bytes    map[int64][]intents.Attempt
+	sheet    sheet
+}
+
+// enter locks what a batch of claims is about, in the one order: lanes, intents, accounts, signers.
+func enter(ctx context.Context, q queryer, ops []claimOp) (*hall, error) {
+	h := &hall{bytes: map[int64][]intents.Attempt{}}
+	if err := lockLanes(ctx, q, ops); err != nil {
+		return nil, err
+	}
+	ks := make([]int64, len(ops))
+	for i, op := range ops {
+		ks[i] = op.Intent.Key
+	}
+	var err error
+	if h.held, err = lockRows(ctx, q, ks); err != nil {
+		return nil, err
+	}
+	for _, load := range []func(context.Context, queryer, []claimOp) error{h.loadLanes, h.loadAccounts, h.loadSigners} {
+		if err := load(ctx, q, ops); err != nil {
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// facts is what Admit must know beside the row.
+func (h *hall) facts(op claimOp, in intents.Intent) intents.Facts {
+	f := intents.Facts{Now: h.now, Paused: in.Paused}
+	if l := h.lanes[laneOf(in)]; in.Lane != "" && l != nil {
+		f.LaneBusy = l.busy || l.first != 0 && l.first < in.Key
+	}
+	if a := h.accounts[purseOf(in)]; a != nil {
+		f.Enforced, f.Free = a.Enforced, a.Free()
+	}
+	if sg := h.signers[op.Plan.Scope]; sg != nil {
+		f.SlotFree = sg.Frozen == "" && sg.Open < sg.Window
+	}
+	return f
+}
+
+// take counts what an admitted claim holds against those after it.
+func (h *hall) take(in intents.Intent) {
+	if a := h.accounts[purseOf(in)]; a != nil {
+		a.Pending = a.Pending.Add(in.Held())
+	}
+	if l := h.lanes[laneOf(in)]; l != nil {
+		l.busy = true
+	}
+}
+
+// key is a fresh key for a slot.
+func (h *hall) key() int64 {
+	k := h.keys[0]
+	h.keys = h.keys[1:]
+	return k
+}
+
+// tell moves the batch's clock on.
+func (h *held) tell(now time.Time) {
+	if now.After(h.now) {
+		h.now = now
+	}
+}

@@ -1,0 +1,111 @@
+package pgstore
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+	"time"
+
+	"github.com/nsqrelayer/relayer/intents"
+)
+
+// until waits for something to become true.
+func until(tb testing.TB, what string, ok func() bool) {
+	tb.Helper()
+	tick, late := time.NewTicker(5*time.Millisecond), time.After(time.Minute)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-late:
+			tb.Fatalf("waited for a minute until %s", what)
+		}
+	}
+}
+
+// after waits on the clock, where passing time is what is tested.
+func after(d time.Duration) { <-time.After(d) }
+
+// database opens a plain connection pool beside the store.
+func database(tb testing.TB, dsn string) *sql.DB {
+	tb.Helper()
+	db, err := sql.Open("postgres", dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { db.Close() })
+	return db
+}
+
+func do(tb testing.TB, db interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, query string, args ...any) {
+	tb.Helper()
+	if _, err := db.ExecContext(context.Background(), query, args...); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+}
+
+func ask[T any](tb testing.TB, db *sql.DB, query string, args ...any) (v T) {
+	tb.Helper()
+	if err := db.QueryRowContext(context.Background(), query, args...).Scan(&v); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+	return v
+}
+
+// made stores an authorized intent.
+func made(tb testing.TB, s *Store, id string) intents.Intent {
+	tb.Helper()
+	in, err := s.Create(tb.Context(), someIntent(id, 0), true, "tester")
+	if err != nil {
+		tb.Fatalf("create: %v", err)
+	}
+	return in
+}
+
+func claimed(tb testing.TB, s *Store, in intents.Intent) intents.Claimed {
+	tb.Helper()
+	cl, err := s.Claim(tb.Context(), keyed(in))
+	if err != nil {
+		tb.Fatalf("claim: %v", err)
+	}
+	return cl
+}
+
+func got(tb testing.TB, s *Store, id string) intents.Intent {
+	tb.Helper()
+	in, err := s.Get(tb.Context(), id)
+	if err != nil {
+		tb.Fatalf("get: %v", err)
+	}
+	return in
+}
+
+// audited wants everything to add up.
+func audited(tb testing.TB, s *Store) {
+	tb.Helper()
+	found, err := s.Audit(context.Background())
+	if err != nil {
+		tb.Fatalf("audit: %v", err)
+	}
+	for _, line := range found {
+		tb.Errorf("audit: %s", line)
+	}
+}
+
+// events counts the lines of a timeline.
+func events(tb testing.TB, s *Store, id string) int {
+	tb.Helper()
+	es, err := s.Events(tb.Context(), id)
+	if err != nil {
+		tb.Fatalf("events: %v", err)
+	}
+	return len(es)
+}
+
+// waitsForLock says whether a session of the store's database waits for a lock.
+func waitsForLock(tb testing.TB, db *sql.DB) bool {
+	tb.Helper()
+	return ask[int](tb, db, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") > 0
+}

@@ -1,0 +1,56 @@
+package pgstore
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/nsqrelayer/relayer/intents"
+)
+
+var listIntents = reading(`select * from intents where ($1 = '' or route = $1) and (cardinality($2::smallint[]) = 0 or state = any($2))
+ and ($3 = '' or account = $3) and ($4 = '' or asset = $4) and ($5 = '' or lane = $5) and ($6 = '' or ref = $6)
+ and ($7::timestamptz is null or created_at >= $7) and ($8::timestamptz is null or created_at < $8) and ($9::bigint = 0 or key < $9)
+ order by key desc limit $10`) + ` order by i.key desc`
+
+// List reads intents, newest first.
+func (s *Store) List(ctx context.Context, f intents.Filter) ([]intents.Intent, error) {
+	states := newColumn(oidInt2, len(f.States))
+	for _, st := range f.States {
+		states.int2(int16(st))
+	}
+	rows, err := load(ctx, s.pool, listIntents, f.Route, states.value(), f.Account, f.Asset, f.Lane, f.Ref,
+		timeOrNull(f.Since), timeOrNull(f.Until), f.Before, int64(cmp.Or(f.Limit, intents.DefaultLimit)))
+	if err != nil {
+		return nil, ofPool(err)
+	}
+	return plain(rows), nil
+}
+
+func timeOrNull(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t
+}
+
+const countIntents = `select state, count(*) from intents where ($1 = '' or route = $1) group by state`
+
+// Count counts the intents of a route by state; of all routes when it is empty. It reads them all.
+func (s *Store) Count(ctx context.Context, route string) (map[intents.State]int, error) {
+	rows, err := s.pool.QueryContext(ctx, countIntents, route)
+	if err != nil {
+		return nil, ofPool(err)
+	}
+	defer rows.Close()
+	counts := map[intents.State]int{}
+	for rows.Next() {
+		var state intents.State
+		var n int
+		if err := rows.Scan(&state, &n); err != nil {
+			return nil, err
+		}
+		counts[state] = n
+	}
+	return counts, ofRead(rows.Err())
+}

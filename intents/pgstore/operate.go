@@ -1,0 +1,36 @@
+package pgstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/nsqrelayer/relayer/intents"
+)
+
+// Authorize lets a created intent be sent; one that is authorized already is returned.
+// Errors: intents.ErrNotFound, *intents.TransitionError, intents.ErrUnsure.
+func (s *Store) Authorize(ctx context.Context, id, actor string) (intents.Intent, error) {
+	return s.operate(ctx, id, func(in intents.Intent, now time.Time) (intents.Change, error) {
+		if in.State == intents.Authorized {
+			return intents.Change{Before: in, After: in}, nil
+		}
+		return intents.Authorize(in, actor, now)
+	})
+}
+
+// Cancel calls an intent off. Errors: intents.ErrNotFound, *intents.TransitionError once it was claimed, intents.ErrUnsure.
+func (s *Store) Cancel(ctx context.Context, id, actor string) (intents.Intent, error) {
+	return s.operate(ctx, id, func(in intents.Intent, now time.Time) (intents.Change, error) {
+		return intents.CancelIntent(in, actor, now)
+	})
+}
+
+// operate has a decision made about the intent of an id. One that was pruned is final: what is decided about it changes
+// nothing.
+func (s *Store) operate(ctx context.Context, id string, decide func(intents.Intent, time.Time) (intents.Change, error)) (intents.Intent, error) {
+	in, err := s.Get(ctx, id)
+	if err != nil {
+		return in, err
+	}
+	return s.decide(ctx, in.Key, 0, decide)
+}

@@ -1,0 +1,151 @@
+package pgstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/nsqrelayer/relayer/intents"
+)
+
+// columns are those of intents i, in the order in which scan reads them.
+const columns = `i.key, i.id, i.route, i.account, i.destination, i.asset, i.amount, i.not_before, i.expires_at, i.lane,
+ i.metadata, i.traceparent, i.state, i.version, i.ref, i.reason, i.created_at, i.changed_at, i.slot, i.slot_kind,
+ i.slot_scope, i.slot_number, i.slot_name, i.cost, i.stored, i.seen, i.again_until, i.first_claimed_at, i.claim_id,
+ i.claim_until, i.calls, i.silent, i.looks, i.try_at, i.due_at, i.watch_at`
+
+// reading is a select of whole intents. The clock is told for each row when it is had, so under lock it is later than
+// the lock; the route's switch is read beside it.
+func reading(from string) string {
+	return `select clock_timestamp(), coalesce(r.paused, false), ` + columns +
+		` from (` + from + `) i left join routes r on r.route = i.route`
+}
+
+// row is an intent as it is kept.
+type row struct {
+	intents.Intent
+	looks int // how often the sweeper has looked since the version was raised
+}
+
+// scan reads one row of a reading.
+func (r *row) scan(rows *sql.Rows) error {
+	in := &r.Intent
+	var s struct {
+		id, lane, traceparent, ref, reason, scope, name, claim text
+		metadata                                               []byte
+		state, kind                                            int16
+		slot, number                                           nullInt
+	}
+	err := rows.Scan(stamp{&in.ReadAt}, &in.Paused,
+		&in.Key, &in.ID, &in.Route, &in.Account, &in.Destination, &in.Asset, &in.Amount, stamp{&in.NotBefore}, stamp{&in.ExpiresAt}, &s.lane,
+		&s.metadata, &s.traceparent, &s.state, &in.Version, &s.ref, &s.reason, stamp{&in.CreatedAt}, stamp{&in.ChangedAt}, &s.slot, &s.kind,
+		&s.scope, &s.number, &s.name, &in.Cost, &in.Stored, &in.Seen, stamp{&in.AgainUntil}, stamp{&in.FirstClaimedAt}, &s.claim,
+		stamp{&in.ClaimUntil}, &in.Calls, &in.Silent, &r.looks, stamp{&in.TryAt}, stamp{&in.DueAt}, stamp{&in.WatchAt})
+	if err != nil {
+		return badRow(fmt.Errorf("read intent: %w", err))
+	}
+	in.State, in.Lane, in.Traceparent = intents.State(s.state), string(s.lane), string(s.traceparent)
+	in.Ref, in.Reason, in.ClaimID = string(s.ref), intents.Reason(s.reason), string(s.claim)
+	in.Slot = intents.Slot{ID: int64(s.slot), Kind: intents.SlotKind(s.kind), Scope: string(s.scope), Number: int64(s.number), Name: string(s.name)}
+	if in.Slot.Kind == intents.Key {
+		in.Slot.Name = in.ID
+	}
+	if s.metadata == nil {
+		return nil
+	}
+	if err := json.Unmarshal(s.metadata, &in.Metadata); err != nil {
+		return badRow(fmt.Errorf("read metadata of intent %s: %w", in.ID, err))
+	}
+	return nil
+}
+
+// load reads the intents of a reading, in its order.
+func load(ctx context.Context, q queryer, query string, args ...any) ([]row, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []row
+	for rows.Next() {
+		all = append(all, row{})
+		if err := all[len(all)-1].scan(rows); err != nil {
+			return nil, err
+		}
+	}
+	return all, rows.Err()
+}
+
+// held is a set of intents under lock.
+type held struct {
+	now  time.Time // the database's clock when the last of them was locked
+	rows map[int64]*row
+}
+
+// The lock is taken in a subquery: its rows come out locked, in the order of their keys, and only then is the clock told.
+var lockIntents = reading(`select * from intents where key = any($1) order by key for update`)
+
+// lockRows locks intents in the order of their keys and reads them.
+func lockRows(ctx context.Context, q queryer, ks []int64) (held, error) {
+	all, err := load(ctx, q, lockIntents, keys(ks))
+	if err != nil {
+		return held{}, err
+	}
+	h := held{rows: make(map[int64]*row, len(all))}
+	for i := range all {
+		h.rows[all[i].Key] = &all[i]
+		if all[i].ReadAt.After(h.now) {
+			h.now = all[i].ReadAt
+		}
+	}
+	return h, nil
+}
+
+// show gives an intent as it stands after a change, read at the given time.
+func show(in intents.Intent, now time.Time) intents.Intent {
+	in.ReadAt = now
+	return in
+}
+
+// text reads a text or null.
+type text string
+
+func (t *text) Scan(src any) error {
+	switch v := src.(type) {
+	case nil:
+		*t = ""
+	case string:
+		*t = text(v)
+	case []byte:
+		*t = text(v)
+	default:
+		return fmt.Errorf("cannot read %T as text", src)
+	}
+	return nil
+}
+
+// nullInt reads an int or null.
+type nullInt int64
+
+func (n *nullInt) Scan(src any) error {
+	v, _ := src.(int64)
+	*n = nullInt(v)
+	return nil
+}
+
+// stamp reads a timestamptz or null into a time, in UTC.
+type stamp struct{ t *time.Time }
+
+func (s stamp) Scan(src any) error {
+	switch v := src.(type) {
+	case nil:
+		*s.t = time.Time{}
+	case time.Time:
+		*s.t = v.UTC()
+	default:
+		return fmt.Errorf("cannot read %T as a time", src)
+	}
+	return nil
+}

@@ -1,0 +1,31 @@
+package relayer
+
+import (
+	"context"
+	"log/slog"
+	"runtime/debug"
+	"time"
+)
+
+// every calls f at once and then each period until ctx ends. A call that takes longer delays the next; one that panics
+// is logged and forgotten.
+func every(ctx context.Context, period time.Duration, log *slog.Logger, f func()) {
+	t := time.NewTicker(period)
+	defer t.Stop()
+	for ctx.Err() == nil {
+		guard(ctx, log, f)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func guard(ctx context.Context, log *slog.Logger, f func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			log.ErrorContext(ctx, "panic in a loop", "panic", v, "stack", string(debug.Stack()))
+		}
+	}()
+	f()
+}

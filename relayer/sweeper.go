@@ -1,0 +1,103 @@
+package relayer
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/nsqrelayer/relayer/intents"
+)
+
+// Publisher puts messages on the queue.
+type Publisher interface {
+	// Publish sends one body to a topic. Any error: it may have been sent, or not.
+	Publish(ctx context.Context, topic string, body []byte) error
+}
+
+// Sweeper publishes what is due: scheduled intents, retries, and whatever the queue forgot. One works per route, by a
+// lease row; two at once only waste. It is not safe for concurrent use.
+type Sweeper struct {
+	cfg Config
+	due Due
+	pub Publisher
+	log *slog.Logger
+	out []intents.Intent // published by us and not looked at since
+}
+
+// NewSweeper makes the sweeper of a route.
+func NewSweeper(cfg Config, due Due, pub Publisher) *Sweeper {
+	cfg = cfg.WithDefaults()
+	return &Sweeper{cfg: cfg, due: due, pub: pub, log: cfg.Logger.With("route", cfg.Route)}
+}
+
+// leaseTicks is how many ticks a lease outlasts: a leader that misses so many is replaced.
+const leaseTicks = 20
+
+// Sweep publishes due intents once, if this process leads, and says how many. It keeps at most twice the concurrency
+// of its own messages in the queue and refills under half, so that a million due at once do not stand before fresh ones.
+// Errors: those of Due and Publisher.
+func (s *Sweeper) Sweep(ctx context.Context) (int, error) {
+	lead, err := s.due.Lead(ctx, "sweep/"+s.cfg.Route, s.cfg.Owner, max(leaseTicks*s.cfg.SweepEvery, s.cfg.StoreTimeout))
+	if err != nil {
+		return 0, err
+	}
+	if !lead {
+		s.out = nil
+		return 0, nil
+	}
+	room, err := s.room(ctx)
+	if err != nil || room == 0 {
+		return 0, err
+	}
+	ins, err := s.due.Sweep(ctx, s.cfg.Route, room)
+	if err != nil {
+		return 0, err
+	}
+	return s.publish(ctx, ins)
+}
+
+// room is how many more messages may stand in the queue.
+func (s *Sweeper) room(ctx context.Context) (int, error) {
+	most := 2 * s.cfg.Concurrency
+	if len(s.out) <= most/2 {
+		return most - len(s.out), nil
+	}
+	out, err := s.due.Waiting(ctx, s.out)
+	if err != nil {
+		return 0, err
+	}
+	s.out = out
+	if len(out) > most/2 {
+		return 0, nil
+	}
+	return most - len(out), nil
+}
+
+// publish sends references. What fails stays due: due_at was only pushed on.
+func (s *Sweeper) publish(ctx context.Context, ins []intents.Intent) (int, error) {
+	for n, in := range ins {
+		body, err := intents.EncodeReference(in.ID)
+		if err == nil {
+			err = s.pub.Publish(ctx, s.cfg.Topic, body)
+		}
+		if err != nil {
+			return n, err
+		}
+		s.out = append(s.out, in)
+	}
+	return len(ins), nil
+}
+
+// Run sweeps every SweepEvery until ctx ends.
+func (s *Sweeper) Run(ctx context.Context) {
+	every(ctx, s.cfg.SweepEvery, s.log, func() {
+		once, cancel := context.WithTimeout(ctx, s.cfg.StoreTimeout+s.cfg.SweepEvery)
+		defer cancel()
+		n, err := s.Sweep(once)
+		if err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "sweep put off", "err", err)
+		}
+		if n > 0 {
+			s.log.DebugContext(ctx, "swept", "published", n)
+		}
+	})
+}
