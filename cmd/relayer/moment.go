@@ -1,0 +1,37 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/nsqrelayer/relayer/intents"
+)
+
+// future is a flag's time: RFC 3339, or how long from now ("10m").
+type future struct{ time.Time }
+
+// UnmarshalText reads the flag.
+func (f *future) UnmarshalText(text []byte) (err error) {
+	f.Time, err = moment(string(text), 1, `an RFC 3339 time, or a time from now such as "10m"`)
+	return err
+}
+
+// past is a flag's time: RFC 3339, or how long ago ("1h").
+type past struct{ time.Time }
+
+// UnmarshalText reads the flag.
+func (p *past) UnmarshalText(text []byte) (err error) {
+	p.Time, err = moment(string(text), -1, `an RFC 3339 time, or how long ago, such as "1h"`)
+	return err
+}
+
+func moment(text string, sign time.Duration, want string) (time.Time, error) {
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 && !strings.HasPrefix(text, "+") {
+		return time.Now().Add(sign * d).UTC().Truncate(time.Microsecond), nil
+	}
+	var t time.Time
+	if err := t.UnmarshalText([]byte(text)); err != nil {
+		return t, &intents.InvalidError{Field: "time", Value: text, Want: want}
+	}
+	return t.UTC().Truncate(time.Microsecond), nil
+}

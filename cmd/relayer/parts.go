@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/nsqrelayer/relayer/intents"
+	"github.com/nsqrelayer/relayer/intents/pgstore"
+	"github.com/nsqrelayer/relayer/internal/config"
+	"github.com/nsqrelayer/relayer/nsqworker"
+	"github.com/nsqrelayer/relayer/relayer/evm"
+)
+
+// store is what the commands need of the store. All methods may return an error that wraps intents.ErrUnavailable.
+type store interface {
+	creator
+	reader
+	lister
+	canceler
+	switcher
+	teller
+	Close()
+}
+
+// publisher puts messages into NSQ.
+type publisher interface {
+	// Publish returns an error unless an nsqd has confirmed the message. It never outlasts ctx.
+	Publish(ctx context.Context, topic string, body []byte) error
+	Close()
+}
+
+// parts are the outside of the commands. Tests put others in their place.
+type parts struct {
+	open       func(ctx context.Context, dsn, actor string, log *slog.Logger) (store, error)
+	publisher  func(n config.NSQ, log *slog.Logger) (publisher, error)
+	canonical  func(r *config.Route, in intents.Intent) (intents.Intent, error)
+	migrate    func(ctx context.Context, dsn string, log *slog.Logger) ([]pgstore.Migration, error)
+	migrations func(ctx context.Context, dsn string) ([]pgstore.Migration, error)
+}
+
+func realParts() parts {
+	return parts{
+		open: openPostgres, publisher: openNSQ, canonical: canonical,
+		migrate: pgstore.Migrate, migrations: pgstore.MigrationStatus,
+	}
+}
+
+func openPostgres(ctx context.Context, dsn, actor string, log *slog.Logger) (store, error) {
+	s, err := pgstore.Open(ctx, pgstore.Config{DSN: dsn, Actor: actor, Logger: log})
+	if err != nil {
+		return nil, err // a nil *pgstore.Store in a store would not be nil
+	}
+	return s, nil
+}
+
+func openNSQ(n config.NSQ, log *slog.Logger) (publisher, error) {
+	p, err := nsqworker.NewPublisher(publisherConfig(n, log))
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// canonical gives an intent as its route's sender stores and compares it. No sender is opened for it: it needs neither
+// key nor node.
+func canonical(r *config.Route, in intents.Intent) (intents.Intent, error) {
+	if r.Sender == "evm" {
+		return evm.Canonical(in, false)
+	}
+	return in, nil
+}

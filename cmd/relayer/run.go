@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/nsqrelayer/relayer/intents"
+)
+
+// runCmd works the routes until a signal, then drains.
+type runCmd struct{}
+
+// Help follows the description in relayer run --help.
+func (runCmd) Help() string {
+	return `The first SIGINT or SIGTERM drains: nothing more is taken, begun sends may finish within drain-timeout, what is left then is cut and counted, and the exit code is 1. A second signal ends the process at once; that is safe too, another process takes over.`
+}
+
+// Run returns when the drain is over.
+func (runCmd) Run(a *app) error {
+	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	if err := cfg.Validate(); err != nil {
+		return usage(err)
+	}
+	log := a.logger(slog.LevelInfo)
+	for _, w := range cfg.Warnings() {
+		log.Warn(w)
+	}
+	ctx, stop := a.context()
+	defer stop()
+	p, err := openProcess(ctx, cfg, log)
+	if err != nil {
+		return settingError(err)
+	}
+	defer p.close()
+	log.InfoContext(ctx, "relayer started", "version", version().Version, "routes", len(p.routes))
+	context.AfterFunc(ctx, stop) // a second signal ends the process
+	return settingError(p.run(ctx))
+}
+
+// settingError makes what a setting is to blame for exit 2.
+func settingError(err error) error {
+	if blamed[*intents.InvalidError](err) {
+		return usage(err)
+	}
+	return err
+}

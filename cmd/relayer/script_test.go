@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/nsqrelayer/relayer/intents/pgstore"
+	"github.com/nsqrelayer/relayer/internal/devstack/sink"
+	"github.com/nsqrelayer/relayer/internal/nsqtest"
+	"github.com/nsqrelayer/relayer/internal/pgtest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"relayer": main})
+}
+
+// settings is the relayer.toml of scripts that bring none. Addresses, and a topic for each script, are in variables.
+const settings = `[routes.webhooks]
+sender = "webhook"
+topic = "none"
+throttle.per-second = "unlimited"
+idempotent = true
+key-retention = "24h"
+allow = ["127.0.0.1"]
+assets = ["EUR", "ETH"]
+
+[routes.payouts]
+sender = "evm"
+topic = "intents.payouts"
+throttle.per-second = 25
+rpc-url = "http://127.0.0.1:1/v2/SECRETKEY?apikey=SECRET2"
+chain-id = 1337
+keystore = "key.json"
+`
+
+// TestScripts runs the binary as users do, against a real Postgres, nsqd and HTTP provider.
+func TestScripts(t *testing.T) {
+	nsqd := nsqtest.Start(t)
+	provider, err := sink.Start(t.Context(), sink.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := provider.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			return setup(e, nsqd.TCP(), provider.URL)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "eventually": eventually},
+	})
+}
+
+// migrated is one function value, so that pgtest migrates one template.
+func migrated(ctx context.Context, dsn string) error {
+	_, err := pgstore.Migrate(ctx, dsn, nil)
+	return err
+}
+
+func setup(e *testscript.Env, nsqd, provider string) error {
+	tb, ok := e.T().(testing.TB)
+	if !ok {
+		return errors.New("testscript's T is no testing.TB")
+	}
+	name := strings.ReplaceAll(filepath.Base(e.WorkDir), "script-", "")
+	e.Setenv("RELAYER_DATABASE_URL", pgtest.New(tb, migrated))
+	if strings.HasPrefix(name, "migrate") {
+		e.Setenv("RELAYER_DATABASE_URL", pgtest.New(tb, nil))
+	}
+	e.Setenv("RELAYER_NSQD_TCP_ADDRESS", nsqd)
+	e.Setenv("RELAYER_ROUTES_WEBHOOKS_TOPIC", "intents."+name)
+	e.Setenv("RELAYER_ROUTES_WEBHOOKS_URL", provider+"/pay")
+	e.Setenv("USER", "ops")
+	file := filepath.Join(e.WorkDir, "relayer.toml")
+	if _, err := os.Stat(file); err == nil {
+		return nil
+	}
+	return os.WriteFile(file, []byte(settings), 0o600)
+}
+
+// exits runs a command and wants its exit code: exits 2 relayer bogus.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits code command [args...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	if got := code(ts, args[1:]); got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+func code(ts *testscript.TestScript, args []string) int {
+	err := ts.Exec(args[0], args[1:]...)
+	if bad, ok := errors.AsType[*exec.ExitError](err); ok {
+		return bad.ExitCode()
+	}
+	ts.Check(err)
+	return 0
+}
+
+// eventually repeats a command until its stdout has a text: eventually 'settled' relayer get pi_1.
+func eventually(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: eventually text command [args...]")
+	}
+	tick, late := time.NewTicker(50*time.Millisecond), time.After(time.Minute)
+	defer tick.Stop()
+	for {
+		_ = code(ts, args[1:])
+		if strings.Contains(ts.ReadFile("stdout"), args[0]) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			ts.Fatalf("waited a minute for %q", args[0])
+		}
+	}
+}

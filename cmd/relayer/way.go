@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/nsqrelayer/relayer/intents"
+	"github.com/nsqrelayer/relayer/internal/config"
+	"github.com/nsqrelayer/relayer/relayer"
+	"github.com/nsqrelayer/relayer/relayer/evm"
+	"github.com/nsqrelayer/relayer/relayer/webhook"
+)
+
+// way is a sender as a route needs it.
+type way interface {
+	relayer.Sender
+	relayer.Canon
+	// open asks the other side what must be known before anything is claimed. Errors: *intents.InvalidError: a setting
+	// is wrong; any other: not now.
+	open(ctx context.Context, signers signers) error
+	Close()
+}
+
+// signers is where counter scopes are made known.
+type signers interface {
+	// OpenSigner compares the chain's next number with ours. Errors: intents.ErrUnavailable.
+	OpenSigner(ctx context.Context, s intents.Signer) (intents.Signer, error)
+}
+
+func openWay(r *config.Route, log *slog.Logger) (way, error) {
+	switch r.Sender {
+	case "evm":
+		return openEVM(r, log)
+	case "webhook":
+		return openWebhook(r, log)
+	}
+	return nil, &intents.InvalidError{Field: "sender", Value: r.Sender, Want: "evm or webhook"}
+}
+
+type webhookWay struct{ *webhook.Sender }
+
+func openWebhook(r *config.Route, log *slog.Logger) (way, error) {
+	c := r.Webhook
+	s, err := webhook.New(webhook.Config{
+		URL: c.URL.Reveal(), Idempotent: c.Idempotent, KeyRetention: c.KeyRetention, Lookup: c.Lookup.Reveal(),
+		Secret: c.Secret.Reveal(), Headers: c.Headers(), Timeout: r.SubmitTimeout, Allow: c.Allow,
+		MaxConns: r.Throttle.InFlight, Logger: log,
+	})
+	return webhookWay{s}, err
+}
+
+func (webhookWay) open(context.Context, signers) error { return nil }
+
+type evmWay struct {
+	*evm.Sender
+	window int
+	log    *slog.Logger
+}
+
+// defaultWindow is how many nonces of a signer may be open at once. Pools keep 16 executable transactions of an account
+// for certain and 64 that wait for an earlier one (go-ethereum, core/txpool/legacypool).
+const defaultWindow = 64
+
+func openEVM(r *config.Route, log *slog.Logger) (way, error) {
+	c := r.EVM
+	signer, err := evm.OpenKeystore(c.Keystore, c.Passphrase.Reveal())
+	if err != nil {
+		return nil, fmt.Errorf("keystore: %w", err)
+	}
+	s, err := evm.New(evm.Config{
+		RPCURL: c.RPCURL.Reveal(), ChainID: c.ChainID, Signer: signer, Assets: r.Assets,
+		Confirmations: uint64(c.Confirmations), MaxFeePerGas: c.MaxFeePerGas.Big(), Timeout: r.SubmitTimeout, Logger: log,
+	})
+	window := c.Window
+	if window == 0 {
+		window = defaultWindow
+	}
+	return evmWay{Sender: s, window: window, log: log}, err
+}
+
+// open checks the chain and opens the signer. One whose chain is ahead of our numbers is frozen: somebody else sends
+// with its key, or the database was restored from a backup.
+func (e evmWay) open(ctx context.Context, store signers) error {
+	next, err := e.Check(ctx)
+	if wrong, ok := errors.AsType[*evm.ChainError](err); ok {
+		return &intents.InvalidError{Field: "chain-id", Value: wrong.Want.String(), Want: fmt.Sprintf("%v, the chain of the node at %s", wrong.Have, wrong.Host)}
+	}
+	if err != nil {
+		return err
+	}
+	signer, err := store.OpenSigner(ctx, intents.Signer{Scope: e.Scope(), Next: next, Window: e.window})
+	if err == nil && signer.Frozen != "" {
+		e.log.ErrorContext(ctx, "signer is frozen", "scope", signer.Scope, "why", signer.Frozen, "next", signer.Next, "chain", next)
+	}
+	return err
+}
