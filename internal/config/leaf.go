@@ -100,7 +100,7 @@ func (l leaf) set(raw any) error {
 		*p = d
 		return l.check(isText && err == nil && d > 0, raw, `a time above zero, like "60s"`)
 	case encoding.TextUnmarshaler:
-		return l.check(p.UnmarshalText([]byte(fmt.Sprint(raw))) == nil, raw, l.value.Interface().(interface{ want() string }).want())
+		return l.check(p.UnmarshalText(fmt.Append(nil, raw)) == nil, raw, l.value.Interface().(interface{ want() string }).want())
 	}
 	return l.setNumber(raw)
 }
