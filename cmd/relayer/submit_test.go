@@ -272,7 +272,7 @@ func TestBrokenInputSendsNothing(t *testing.T) {
 
 func TestManyBadLinesAreNotAllShown(t *testing.T) {
 	code, _, stderr := relay(t, newFake(), strings.Repeat("{}\n", 50), "submit")
-	if code != exitFailed || strings.Count(stderr, "line ") != maxShown || !strings.Contains(stderr, "… and 30 more") {
+	if code != exitUsage || strings.Count(stderr, "line ") != maxShown || !strings.Contains(stderr, "… and 30 more") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 }
