@@ -228,11 +228,19 @@ func (d *dev) configure() (config.Config, error) {
 	if err := os.WriteFile(d.configPath(), []byte(text), 0o600); err != nil {
 		return config.Config{}, err
 	}
-	link := devLink()
-	if err := os.WriteFile(link, []byte(d.configPath()+"\n"), 0o600); err == nil {
-		d.stops = append(d.stops, func() error { return os.Remove(link) })
-	}
+	d.leaveLink()
 	return config.Load(d.configPath(), nil)
+}
+
+// leaveLink lets the operator's commands find the stack. Without a cache directory they need --config.
+func (d *dev) leaveLink() {
+	link := devLink()
+	if link == "" || os.MkdirAll(filepath.Dir(link), 0o700) != nil {
+		return
+	}
+	if os.WriteFile(link, []byte(d.configPath()+"\n"), 0o600) == nil {
+		d.stops = append(d.stops, func() error { _ = os.Remove(link); return nil }) // another stack may have taken it
+	}
 }
 
 func (d *dev) configPath() string { return filepath.Join(d.parts.dir, config.DefaultPath) }

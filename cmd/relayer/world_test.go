@@ -110,7 +110,7 @@ func startProgram(t *testing.T, args ...string) *program {
 	}
 	p := &program{t: t, cmd: exec.Command(link, args...), stdout: new(output), stderr: new(output), done: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
-	p.cmd.Env = append(os.Environ(), "RELAYER_DATABASE_URL=", "TMPDIR="+tempDir(t))
+	p.cmd.Env = append(os.Environ(), "RELAYER_DATABASE_URL=", "TMPDIR="+tempDir(t), "XDG_CACHE_HOME="+t.TempDir())
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
