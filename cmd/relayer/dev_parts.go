@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -113,7 +114,11 @@ func (d *dev) startNSQ(ctx context.Context) error {
 func (d *dev) startPostgres(ctx context.Context) error {
 	if dsn, err := d.given.DSN(); err == nil {
 		d.parts.dsn = dsn
-		d.say("postgres", "%s, already running", config.NewSecret(dsn))
+		where := "where PGHOST and its like say"
+		if dsn != "" {
+			where = config.NewSecret(dsn).String()
+		}
+		d.say("postgres", "%s, already running", where)
 		return nil
 	}
 	began := time.Now()
@@ -229,7 +234,8 @@ func (d *dev) configure() (config.Config, error) {
 		return config.Config{}, err
 	}
 	d.leaveLink()
-	return config.Load(d.configPath(), nil)
+	pg := slices.DeleteFunc(os.Environ(), func(kv string) bool { return !strings.HasPrefix(kv, "PG") })
+	return config.Load(d.configPath(), pg)
 }
 
 // leaveLink lets the operator's commands find the stack. Without a cache directory they need --config.
