@@ -17,9 +17,8 @@ import (
 
 // quote is what the node says before a transfer.
 type quote struct {
+	market
 	gas     uint64
-	base    *big.Int // base fee of the newest block
-	tip     *big.Int
 	balance *big.Int // the signer's
 }
 
@@ -30,23 +29,15 @@ type callArgs struct {
 	Value *hexutil.Big   `json:"value"`
 }
 
-// quote asks in one call. A gas above 0 is taken, not asked for: after bytes were exposed an estimate proves nothing, since
-// a sibling that landed makes it fail. Errors: *intents.RefusedError where the recipient reverts, *ChainError, others.
+// quote asks in one call, and for prices where they are not known. A gas above 0 is taken, not asked for: after bytes were
+// exposed an estimate proves nothing, since a sibling that landed makes it fail. Errors: *intents.RefusedError where the
+// recipient reverts, *ChainError, others.
 func (s *Sender) quote(ctx context.Context, t transfer, gas uint64) (quote, error) {
-	var chain, tip, balance hexutil.Big
+	var chain, balance hexutil.Big
 	var estimate hexutil.Uint64
-	var head struct {
-		Base *hexutil.Big `json:"baseFeePerGas"`
-	}
 	calls := []rpc.BatchElem{
 		{Method: "eth_chainId", Result: &chain},
-		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &head},
 		{Method: "eth_getBalance", Args: []any{s.from, "latest"}, Result: &balance},
-	}
-	if s.cfg.Tip == nil {
-		calls = append(calls, rpc.BatchElem{Method: "eth_maxPriorityFeePerGas", Result: &tip})
-	} else {
-		tip = hexutil.Big(*s.cfg.Tip)
 	}
 	if gas == 0 {
 		calls = append(calls, rpc.BatchElem{Method: "eth_estimateGas", Args: []any{callArgs{s.from, t.to, (*hexutil.Big)(t.value)}}, Result: &estimate})
@@ -57,13 +48,14 @@ func (s *Sender) quote(ctx context.Context, t transfer, gas uint64) (quote, erro
 	if err := s.ours(ctx, chain); err != nil {
 		return quote{}, err
 	}
-	if head.Base == nil {
-		return quote{}, fmt.Errorf("the node at %s shows no base fee: not an EIP-1559 chain, or not synced", s.host)
+	m, err := s.market(ctx)
+	if err != nil {
+		return quote{}, err
 	}
 	if gas == 0 {
 		gas = withMargin(uint64(estimate))
 	}
-	return quote{gas, head.Base.ToInt(), tip.ToInt(), balance.ToInt()}, nil
+	return quote{m, gas, balance.ToInt()}, nil
 }
 
 // refused turns a revert of the estimate into a refusal. Text before code: nodes agree on neither.
@@ -97,10 +89,10 @@ func (s *Sender) fees(q quote, limit *big.Int) (fees, error) {
 	return f, nil
 }
 
-// above raises fees to what replaces every prior attempt in a pool: a tenth more, rounded up, and one.
-func (f fees) above(prior []*types.Transaction, limit *big.Int) (fees, error) {
+// above raises fees to what replaces every prior attempt in a pool. A limit under that means: not now.
+func (f fees) above(prior []*types.Transaction, percent uint64, limit *big.Int) (fees, error) {
 	for _, tx := range prior {
-		f.cap, f.tip = most(f.cap, bumped(tx.GasFeeCap())), most(f.tip, bumped(tx.GasTipCap()))
+		f.cap, f.tip = most(f.cap, bumped(tx.GasFeeCap(), percent)), most(f.tip, bumped(tx.GasTipCap(), percent))
 	}
 	if f.cap.Cmp(limit) > 0 {
 		return f, fmt.Errorf("replacing takes a fee of %v wei, above the cap of %v", f.cap, limit)
@@ -108,8 +100,9 @@ func (f fees) above(prior []*types.Transaction, limit *big.Int) (fees, error) {
 	return fees{f.cap, least(f.tip, f.cap)}, nil
 }
 
-func bumped(fee *big.Int) *big.Int {
-	up := new(big.Int).Mul(fee, big.NewInt(110))
+// bumped is a fee by so many percent higher, rounded up, and one: pools differ in how they round.
+func bumped(fee *big.Int, percent uint64) *big.Int {
+	up := new(big.Int).Mul(fee, new(big.Int).SetUint64(100+percent))
 	up.Add(up, big.NewInt(99)).Div(up, big.NewInt(100))
 	return up.Add(up, big.NewInt(1))
 }

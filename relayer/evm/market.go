@@ -1,0 +1,151 @@
+package evm
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/big"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/rpc"
+)
+
+// market is what gas costs now, in wei.
+type market struct {
+	base *big.Int // of the next block, where the node tells it, else of the newest
+	tip  *big.Int // what got into blocks lately
+}
+
+// How long prices are taken from memory, and for how much longer while another caller asks for new ones. The fee cap has
+// room for the base fee to double, which takes six full blocks.
+const (
+	marketFor   = time.Second
+	marketStale = 2 * time.Second
+)
+
+// prices keeps the last market, so that a thousand intents a second do not ask a thousand times.
+type prices struct {
+	mu     sync.Mutex
+	last   market
+	at     time.Time
+	asking bool
+}
+
+// get gives the last market, or says that the caller is to ask for a new one and put it.
+func (p *prices) get(now time.Time) (market, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	age := now.Sub(p.at)
+	if p.last.base != nil && (age < marketFor || p.asking && age < marketFor+marketStale) {
+		return p.last, true
+	}
+	p.asking = true
+	return market{}, false
+}
+
+// put ends the asking; a market without a base fee is none.
+func (p *prices) put(m market, now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asking = false
+	if m.base != nil {
+		p.last, p.at = m, now
+	}
+}
+
+// market gives prices at most a few seconds old. Errors: the node cannot tell.
+func (s *Sender) market(ctx context.Context) (market, error) {
+	m, ok := s.prices.get(time.Now())
+	if ok {
+		return m, nil
+	}
+	m, err := s.askMarket(ctx)
+	s.prices.put(m, time.Now())
+	return m, err
+}
+
+// historyBlocks is how many of the newest blocks say what a tip costs.
+const historyBlocks = 10
+
+// askMarket reads the fee history. What it does not tell, because the node lacks it or no block had a transaction, is
+// asked for in the older way.
+func (s *Sender) askMarket(ctx context.Context) (market, error) {
+	var h history
+	calls := []rpc.BatchElem{{Method: "eth_feeHistory",
+		Args: []any{hexutil.Uint64(historyBlocks), "latest", []float64{s.cfg.FeePercentile}}, Result: &h}}
+	if err := s.batchEach(ctx, calls); err != nil {
+		return market{}, err
+	}
+	var m market
+	if calls[0].Error == nil {
+		m = market{base: h.next(), tip: h.tip()}
+	}
+	if s.cfg.Tip != nil {
+		m.tip = s.cfg.Tip
+	}
+	if m.base != nil && m.tip != nil {
+		return m, nil
+	}
+	return s.olderMarket(ctx, m)
+}
+
+// olderMarket fills in what m lacks.
+func (s *Sender) olderMarket(ctx context.Context, m market) (market, error) {
+	var head struct {
+		Base *hexutil.Big `json:"baseFeePerGas"`
+	}
+	var tip hexutil.Big
+	var calls []rpc.BatchElem
+	if m.base == nil {
+		calls = append(calls, rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &head})
+	}
+	if m.tip == nil {
+		calls = append(calls, rpc.BatchElem{Method: "eth_maxPriorityFeePerGas", Result: &tip})
+	}
+	if err := s.batch(ctx, calls); err != nil {
+		return market{}, err
+	}
+	if m.base == nil && head.Base == nil {
+		return market{}, fmt.Errorf("the node at %s shows no base fee: not an EIP-1559 chain, or not synced", s.host)
+	}
+	if m.base == nil {
+		m.base = head.Base.ToInt()
+	}
+	m.tip = cmp.Or(m.tip, tip.ToInt())
+	return m, nil
+}
+
+// history is the answer of eth_feeHistory.
+type history struct {
+	Base   []*hexutil.Big   `json:"baseFeePerGas"` // one more than there are blocks: the next one's comes last
+	Used   []float64        `json:"gasUsedRatio"`
+	Reward [][]*hexutil.Big `json:"reward"`
+}
+
+// next is the base fee of the next block, nil when it is not told.
+func (h history) next() *big.Int {
+	if len(h.Base) == 0 || h.Base[len(h.Base)-1] == nil {
+		return nil
+	}
+	return h.Base[len(h.Base)-1].ToInt()
+}
+
+// tip is the median over the blocks that were not empty, and at least a wei, under which pools take nothing. Nil when
+// there were none.
+func (h history) tip() *big.Int {
+	var tips []*big.Int
+	for i, r := range h.Reward {
+		if i < len(h.Used) && h.Used[i] > 0 && len(r) > 0 && r[0] != nil {
+			tips = append(tips, r[0].ToInt())
+		}
+	}
+	if len(tips) == 0 {
+		return nil
+	}
+	slices.SortFunc(tips, (*big.Int).Cmp)
+	return most(tips[len(tips)/2], common.Big1)
+}
