@@ -3,7 +3,7 @@ package evm
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"math/big"
 	"slices"
 	"sync"
@@ -110,7 +110,7 @@ func (s *Sender) olderMarket(ctx context.Context, m market) (market, error) {
 		return market{}, err
 	}
 	if m.base == nil && head.Base == nil {
-		return market{}, fmt.Errorf("the node at %s shows no base fee: not an EIP-1559 chain, or not synced", s.host)
+		return market{}, errors.New("the node shows no base fee: not an EIP-1559 chain, or not synced")
 	}
 	if m.base == nil {
 		m.base = head.Base.ToInt()

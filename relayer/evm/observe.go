@@ -23,20 +23,29 @@ import (
 //
 // It returns an error when the node cannot be asked: look later.
 func (s *Sender) Observe(ctx context.Context, ws []intents.Watch) ([]intents.Observation, error) {
+	seen, where, v, err := s.observeOnce(ctx, ws)
+	if err != nil {
+		return nil, err
+	}
+	s.press(ws, where, seen, v, time.Now())
+	return seen, nil
+}
+
+// observeOnce looks at all slots: what that proves, and where their attempts are.
+func (s *Sender) observeOnce(ctx context.Context, ws []intents.Watch) (seen []intents.Observation, where []presence, v view, err error) {
 	looks, all := lookFor(ws)
-	v, err := s.receipts(ctx, all)
+	v, err = s.receipts(ctx, all)
 	if err == nil {
 		err = s.blocks(ctx, ws, all, &v)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, v, err
 	}
-	seen := make([]intents.Observation, len(ws))
 	for i, w := range ws {
-		seen[i] = s.observation(ctx, w, looks[i], v)
+		seen = append(seen, s.observation(ctx, w, looks[i], v))
+		where = append(where, presenceOf(looks[i]))
 	}
-	s.press(ws, looks, seen, v, time.Now())
-	return seen, nil
+	return seen, where, v, nil
 }
 
 // view is where the chain stands at one look.
@@ -132,7 +141,7 @@ func (s *Sender) beyond(ctx context.Context, head uint64, tagged *block) uint64 
 	}
 	missing := tagged == nil || tagged.Number == nil
 	if s.tagless.Swap(missing) != missing {
-		s.log.WarnContext(ctx, "finality changes", "host", s.host, "tag", s.cfg.Finality, "told", !missing)
+		s.log.WarnContext(ctx, "finality changes", "tag", s.cfg.Finality, "told", !missing)
 	}
 	if missing {
 		return 0
@@ -148,7 +157,7 @@ func (s *Sender) blocks(ctx context.Context, ws []intents.Watch, all []*look, v 
 	calls = append(calls, more...)
 	first := len(calls)
 	var counts []count
-	if len(open) > 0 && !s.cfg.NoBump {
+	if len(open) > 0 {
 		counts, more = countsOf(ws)
 		calls = append(calls, more...)
 	}

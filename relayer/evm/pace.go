@@ -24,7 +24,8 @@ type step struct {
 	attempts int       // it had; when another comes all starts anew
 	since    uint64    // head when the last attempt was first looked at, or a higher one was last wanted
 	seen     time.Time // when a node last knew one of its attempts, or we asked for one to be sent
-	again    int       // how often we asked since it was in sight
+	asked    time.Time // when we asked for one to be sent
+	again    int       // how often, since it was in sight
 	used     time.Time
 }
 
@@ -67,26 +68,31 @@ const mostResends = 100
 
 // press says of each watch what its slot needs from us: its first bytes, a higher fee, or the same bytes again. It writes
 // that into seen.
-func (s *Sender) press(ws []intents.Watch, looks [][]*look, seen []intents.Observation, v view, now time.Time) {
+func (s *Sender) press(ws []intents.Watch, where []presence, seen []intents.Observation, v view, now time.Time) {
 	s.pace.mu.Lock()
 	defer s.pace.mu.Unlock()
 	s.pace.prune(now)
 	resends := 0
 	for _, i := range byNumber(ws) {
+		w := ws[i]
+		w.Attempts = own(w.Attempts)
 		switch o := &seen[i]; {
-		case len(ws[i].Attempts) == 0:
-			if ws[i].Intent.ID == "" && ws[i].Slot.Kind == intents.Counter {
-				o.Want, o.After = intents.Fill, fillWait
-			}
 		case weight(o.Fact) > weight(intents.Pending):
-			delete(s.pace.by, ws[i].Slot.String()) // in a block: after a reorg it starts anew
-		case pressed(ws[i].Intent) && resends < mostResends:
-			s.pressOne(ws[i], sum(looks[i]), o, v, now)
+			delete(s.pace.by, w.Slot.String()) // in a block: after a reorg it starts anew
+		case len(w.Attempts) > 0 && pressed(w.Intent) && resends < mostResends:
+			s.pressOne(w, where[i], o, v, now)
 			if o.Resend {
 				resends++
 			}
+		case len(ws[i].Attempts) == 0 && w.Intent.ID == "" && w.Slot.Kind == intents.Counter:
+			o.Want, o.After = intents.Fill, fillWait
 		}
 	}
+}
+
+// own are the attempts that are ours to send.
+func own(as []intents.Attempt) []intents.Attempt {
+	return slices.DeleteFunc(slices.Clone(as), func(a intents.Attempt) bool { return a.Kind > intents.Fill })
 }
 
 // pressed says whether anything may be sent for an intent in its state. A filler's is zero.
@@ -103,7 +109,7 @@ func pressed(in intents.Intent) bool {
 // presence is what a look at all attempts of a slot came to: one is known, or all are certainly not, or neither.
 type presence struct{ known, gone bool }
 
-func sum(looks []*look) presence {
+func presenceOf(looks []*look) presence {
 	p := presence{gone: true}
 	for _, l := range looks {
 		p.known = p.known || l.tx != nil
@@ -115,29 +121,30 @@ func sum(looks []*look) presence {
 	return p
 }
 
+// pressOne decides for a slot with bytes that no block has. A number that some block has used already is left alone.
 func (s *Sender) pressOne(w intents.Watch, p presence, o *intents.Observation, v view, now time.Time) {
-	born := time.Time{}
-	if w.Intent.ID != "" {
-		born = now.Add(-w.Intent.ReadAt.Sub(w.Intent.ChangedAt))
-	}
-	st := s.pace.at(w.Slot.String(), len(w.Attempts), v.head, born, now)
+	st := s.pace.at(w.Slot.String(), len(w.Attempts), v.head, born(w.Intent, now), now)
+	number := uint64(w.Slot.Number)
 	next, told := v.next[w.Slot.Scope]
-	lowest := told && next == uint64(w.Slot.Number)
-	late := lowest && v.head >= st.since+s.cfg.BumpAfter && (p.known || p.gone && st.again > 0)
+	late := told && next == number && !s.cfg.NoBump && v.head >= st.since+s.cfg.BumpAfter && (p.known || p.gone && st.again > 0)
 	wait := min(s.cfg.ResendAfter<<min(st.again, 8), intents.MostRetry)
 	switch {
+	case p.known && !late, told && next > number:
+		st.again, st.seen = 0, now
 	case late && s.mayBump(w):
 		o.Want, st.since = higher(w.Attempts), v.head
-	case late && p.known, p.gone && now.Sub(st.seen) >= wait: // late, and no higher fee is allowed
-		last := w.Attempts[len(w.Attempts)-1]
-		o.Resend, o.No, o.After = true, last.No, lookWait
-		if late {
-			st.since = v.head
-		}
-		st.again, st.seen = st.again+1, now
-	case p.known:
-		st.again, st.seen = 0, now
+	case p.gone && now.Sub(st.seen) >= wait, late && p.known && now.Sub(st.asked) >= s.cfg.ResendAfter: // no higher fee is allowed
+		o.Resend, o.No, o.After = true, w.Attempts[len(w.Attempts)-1].No, lookWait
+		st.again, st.seen, st.asked = st.again+1, now, now
 	}
+}
+
+// born is when an intent's bytes were last in sight for all we know: a filler's never were.
+func born(in intents.Intent, now time.Time) time.Time {
+	if in.ID == "" {
+		return time.Time{}
+	}
+	return now.Add(-in.ReadAt.Sub(in.ChangedAt))
 }
 
 // mayBump says whether a further attempt may pay enough to replace the others.

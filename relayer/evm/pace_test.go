@@ -307,8 +307,9 @@ func TestResendNeedsCertainty(t *testing.T) {
 func TestResendInOrder(t *testing.T) {
 	t.Parallel()
 	const most = 150
-	node := scripted(t, quiet())
-	s := open(t, config(t, node))
+	script := quiet()
+	script["eth_getTransactionCount"] = `"0x1"`
+	s := open(t, config(t, scripted(t, script)))
 	in, a := prepared(t, s, 0)
 	in.State, in.ReadAt, in.ChangedAt = intents.Confirming, time.Now(), time.Now().Add(-time.Hour)
 	ws := make([]intents.Watch, most)
