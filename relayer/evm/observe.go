@@ -23,29 +23,36 @@ import (
 //
 // It returns an error when the node cannot be asked: look later.
 func (s *Sender) Observe(ctx context.Context, ws []intents.Watch) ([]intents.Observation, error) {
-	seen, where, v, err := s.observeOnce(ctx, ws)
+	g, err := s.observeOnce(ctx, ws)
 	if err != nil {
 		return nil, err
 	}
-	s.press(ws, where, seen, v, time.Now())
-	return seen, nil
+	s.press(ws, g, time.Now())
+	return g.seen, nil
 }
 
-// observeOnce looks at all slots: what that proves, and where their attempts are.
-func (s *Sender) observeOnce(ctx context.Context, ws []intents.Watch) (seen []intents.Observation, where []presence, v view, err error) {
+// glance is what one look at slots came to, one of each for every watch.
+type glance struct {
+	seen  []intents.Observation // what it proves
+	where []presence            // where the attempts are
+	view  view
+}
+
+func (s *Sender) observeOnce(ctx context.Context, ws []intents.Watch) (glance, error) {
 	looks, all := lookFor(ws)
-	v, err = s.receipts(ctx, all)
+	v, err := s.receipts(ctx, all)
 	if err == nil {
 		err = s.blocks(ctx, ws, all, &v)
 	}
 	if err != nil {
-		return nil, nil, v, err
+		return glance{}, err
 	}
+	g := glance{view: v}
 	for i, w := range ws {
-		seen = append(seen, s.observation(ctx, w, looks[i], v))
-		where = append(where, presenceOf(looks[i]))
+		g.seen = append(g.seen, s.observation(ctx, w, looks[i], v))
+		g.where = append(g.where, presenceOf(looks[i]))
 	}
-	return seen, where, v, nil
+	return g, nil
 }
 
 // view is where the chain stands at one look.

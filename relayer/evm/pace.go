@@ -67,8 +67,8 @@ func (p *pace) prune(now time.Time) {
 const mostResends = 100
 
 // press says of each watch what its slot needs from us: its first bytes, a higher fee, or the same bytes again. It writes
-// that into seen.
-func (s *Sender) press(ws []intents.Watch, where []presence, seen []intents.Observation, v view, now time.Time) {
+// that into what was seen. It is for the end of a look: what it asks for it counts.
+func (s *Sender) press(ws []intents.Watch, g glance, now time.Time) {
 	s.pace.mu.Lock()
 	defer s.pace.mu.Unlock()
 	s.pace.prune(now)
@@ -76,11 +76,11 @@ func (s *Sender) press(ws []intents.Watch, where []presence, seen []intents.Obse
 	for _, i := range byNumber(ws) {
 		w := ws[i]
 		w.Attempts = own(w.Attempts)
-		switch o := &seen[i]; {
+		switch o := &g.seen[i]; {
 		case weight(o.Fact) > weight(intents.Pending):
 			delete(s.pace.by, w.Slot.String()) // in a block: after a reorg it starts anew
 		case len(w.Attempts) > 0 && pressed(w.Intent) && resends < mostResends:
-			s.pressOne(w, where[i], o, v, now)
+			s.pressOne(w, g.where[i], o, g.view, now)
 			if o.Resend {
 				resends++
 			}
