@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -29,10 +30,10 @@ type callArgs struct {
 	Value *hexutil.Big   `json:"value"`
 }
 
-// quote asks in one call, and for prices where they are not known. A gas above 0 is taken, not asked for: after bytes were
+// quote asks in one call, for prices too where none are fresh. A gas above 0 is taken, not asked for: after bytes were
 // exposed an estimate proves nothing, since a sibling that landed makes it fail. Errors: *intents.RefusedError where the
 // recipient reverts, *ChainError, others.
-func (s *Sender) quote(ctx context.Context, t transfer, gas uint64) (quote, error) {
+func (s *Sender) quote(ctx context.Context, t transfer, gas uint64) (q quote, err error) {
 	var chain, balance hexutil.Big
 	var estimate hexutil.Uint64
 	calls := []rpc.BatchElem{
@@ -42,15 +43,23 @@ func (s *Sender) quote(ctx context.Context, t transfer, gas uint64) (quote, erro
 	if gas == 0 {
 		calls = append(calls, rpc.BatchElem{Method: "eth_estimateGas", Args: []any{callArgs{s.from, t.to, (*hexutil.Big)(t.value)}}, Result: &estimate})
 	}
-	if err := s.batch(ctx, calls); err != nil {
+	must := len(calls)
+	var v survey
+	m, fresh := s.prices.get(time.Now())
+	if !fresh {
+		calls = append(calls, v.calls(s.cfg.FeePercentile)...)
+		defer func() { s.prices.put(q.market, time.Now()) }()
+	}
+	if err := s.batchMust(ctx, calls, must); err != nil {
 		return quote{}, refused(err)
 	}
 	if err := s.ours(ctx, chain); err != nil {
 		return quote{}, err
 	}
-	m, err := s.market(ctx)
-	if err != nil {
-		return quote{}, err
+	if !fresh {
+		if m, err = v.market(calls[must:], s.cfg.Tip); err != nil {
+			return quote{}, err
+		}
 	}
 	if gas == 0 {
 		gas = withMargin(uint64(estimate))

@@ -2,7 +2,6 @@ package evm
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"math/big"
 	"slices"
@@ -57,65 +56,46 @@ func (p *prices) put(m market, now time.Time) {
 	}
 }
 
-// market gives prices at most a few seconds old. Errors: the node cannot tell.
-func (s *Sender) market(ctx context.Context) (market, error) {
-	m, ok := s.prices.get(time.Now())
-	if ok {
-		return m, nil
-	}
-	m, err := s.askMarket(ctx)
-	s.prices.put(m, time.Now())
-	return m, err
-}
-
 // historyBlocks is how many of the newest blocks say what a tip costs.
 const historyBlocks = 10
 
-// askMarket reads the fee history. What it does not tell, because the node lacks it or no block had a transaction, is
-// asked for in the older way.
-func (s *Sender) askMarket(ctx context.Context) (market, error) {
-	var h history
-	calls := []rpc.BatchElem{{Method: "eth_feeHistory",
-		Args: []any{hexutil.Uint64(historyBlocks), "latest", []float64{s.cfg.FeePercentile}}, Result: &h}}
-	if err := s.batchEach(ctx, calls); err != nil {
-		return market{}, err
-	}
-	var m market
-	if calls[0].Error == nil {
-		m = market{base: h.next(), tip: h.tip()}
-	}
-	if s.cfg.Tip != nil {
-		m.tip = s.cfg.Tip
-	}
-	if m.base != nil && m.tip != nil {
-		return m, nil
-	}
-	return s.olderMarket(ctx, m)
-}
-
-// olderMarket fills in what m lacks.
-func (s *Sender) olderMarket(ctx context.Context, m market) (market, error) {
-	var head struct {
+// survey is what a node is asked about prices: the fee history, and in the older way what that may not tell, because the
+// node lacks it or no block had a transaction.
+type survey struct {
+	history history
+	head    struct {
 		Base *hexutil.Big `json:"baseFeePerGas"`
 	}
-	var tip hexutil.Big
-	var calls []rpc.BatchElem
-	if m.base == nil {
-		calls = append(calls, rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &head})
+	suggested *hexutil.Big
+}
+
+// calls may fail one by one.
+func (v *survey) calls(percentile float64) []rpc.BatchElem {
+	return []rpc.BatchElem{
+		{Method: "eth_feeHistory", Args: []any{hexutil.Uint64(historyBlocks), "latest", []float64{percentile}}, Result: &v.history},
+		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &v.head},
+		{Method: "eth_maxPriorityFeePerGas", Result: &v.suggested},
 	}
-	if m.tip == nil {
-		calls = append(calls, rpc.BatchElem{Method: "eth_maxPriorityFeePerGas", Result: &tip})
+}
+
+// market reads the answers; calls are those of the survey, made. A tip that is configured needs no answer.
+func (v *survey) market(calls []rpc.BatchElem, tip *big.Int) (market, error) {
+	m := market{tip: tip}
+	if calls[0].Error == nil {
+		m.base, m.tip = v.history.next(), cmp.Or(tip, v.history.tip())
 	}
-	if err := s.batch(ctx, calls); err != nil {
-		return market{}, err
+	if m.base == nil && calls[1].Error == nil && v.head.Base != nil {
+		m.base = v.head.Base.ToInt()
 	}
-	if m.base == nil && head.Base == nil {
+	if m.tip == nil && calls[2].Error == nil && v.suggested != nil {
+		m.tip = v.suggested.ToInt()
+	}
+	switch {
+	case m.base == nil:
 		return market{}, errors.New("the node shows no base fee: not an EIP-1559 chain, or not synced")
+	case m.tip == nil:
+		return market{}, errors.New("the node tells no tip, neither paid nor suggested")
 	}
-	if m.base == nil {
-		m.base = head.Base.ToInt()
-	}
-	m.tip = cmp.Or(m.tip, tip.ToInt())
 	return m, nil
 }
 
