@@ -48,6 +48,7 @@ func (s *Sender) quote(ctx context.Context, t transfer, gas uint64) (q quote, er
 	m, fresh := s.prices.get(time.Now())
 	if !fresh {
 		calls = append(calls, v.calls(s.cfg.FeePercentile)...)
+		must++
 		defer func() { s.prices.put(q.market, time.Now()) }()
 	}
 	if err := s.batchMust(ctx, calls, must); err != nil {
@@ -57,7 +58,7 @@ func (s *Sender) quote(ctx context.Context, t transfer, gas uint64) (q quote, er
 		return quote{}, err
 	}
 	if !fresh {
-		if m, err = v.market(calls[must:], s.cfg.Tip); err != nil {
+		if m, err = v.market(calls[must-1:], s.cfg.Tip); err != nil {
 			return quote{}, err
 		}
 	}
