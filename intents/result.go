@@ -90,6 +90,7 @@ type Observation struct {
 	Fact     Fact
 	Ref      string        // what the other side calls it; empty: the attempt's name
 	Want     Kind          // another attempt the sender asks for: Bump, Cancel or Fill; 0: none
+	Resend   bool          // the sender asks for attempt No to be sent again as it is stored; a Want goes before it
 	After    time.Duration // when to look again; 0: the observer's default
 	Evidence []byte        // JSON, without secrets
 }

@@ -72,6 +72,8 @@ func openEVM(r *config.Route, log *slog.Logger) (way, error) {
 	s, err := evm.New(evm.Config{
 		RPCURL: c.RPCURL.Reveal(), ChainID: c.ChainID, Signer: signer, Assets: r.Assets,
 		Confirmations: uint64(c.Confirmations), MaxFeePerGas: c.MaxFeePerGas.Big(), Timeout: r.SubmitTimeout, Logger: log,
+		Finality: evm.Finality(c.Finality), FeePercentile: c.FeePercentile, BumpAfter: uint64(c.BumpAfter), BumpPercent: uint64(c.BumpPercent),
+		MaxBumps: c.MaxBumps, NoBump: c.NoBump, ResendAfter: c.ResendAfter,
 	})
 	window := c.Window
 	if window == 0 {

@@ -91,6 +91,14 @@ type EVM struct {
 	Confirmations  int    `toml:"confirmations"`
 	MaxFeePerGas   Wei    `toml:"max-fee-per-gas"`
 	Window         int    `toml:"window"` // nonces that may be open at once
+
+	Finality      string        `toml:"finality"`       // depth (see confirmations), safe or finalized. Default depth
+	FeePercentile float64       `toml:"fee-percentile"` // of the tips in a block, which one is paid. Default 50
+	BumpAfter     int           `toml:"bump-after"`     // blocks that pass by the lowest open nonce before its fee is raised. Default 3
+	BumpPercent   int           `toml:"bump-percent"`   // by how much, at least 10. Default 10
+	MaxBumps      int           `toml:"max-bumps"`      // how often; then the same bytes go on. Default 10
+	NoBump        bool          `toml:"no-bump"`        // for chains without a pool: fees are never raised
+	ResendAfter   time.Duration `toml:"resend-after"`   // bytes out of sight for so long go out again, then at growing intervals. Default 30s
 }
 
 // Webhook is what a route of sender webhook has besides.

@@ -49,6 +49,7 @@ func (v *validator) route(name string, r *Route) {
 	switch r.Sender {
 	case "evm":
 		v.evm(at, r.EVM)
+		v.pace(at, r.EVM)
 		v.foreign(at, reflect.TypeFor[Webhook](), r.Sender)
 	case "webhook":
 		v.webhook(at, r.Webhook)
@@ -115,6 +116,13 @@ func (v *validator) url(path string, s Secret, schemes ...string) {
 	u, err := url.Parse(s.Reveal())
 	v.check(err == nil && slices.Contains(schemes, u.Scheme) && u.Host != "", path, s.String(),
 		"a URL of "+strings.Join(schemes, ", "))
+}
+
+// pace checks how fees are found and raised, and what is final. Zero is the sender's default.
+func (v *validator) pace(at string, e EVM) {
+	v.check(slices.Contains([]string{"", "depth", "safe", "finalized"}, e.Finality), at+"finality", e.Finality, "depth, safe or finalized")
+	v.check(e.FeePercentile >= 0 && e.FeePercentile <= 100, at+"fee-percentile", e.FeePercentile, "above 0, at most 100")
+	v.check(e.BumpPercent == 0 || e.BumpPercent >= 10 && e.BumpPercent <= 1000, at+"bump-percent", e.BumpPercent, "10, which pools ask for, to 1000")
 }
 
 // foreign refuses settings of a sender that the route does not have: they would do nothing.

@@ -14,10 +14,15 @@ const batchMost = 100
 
 // batch makes read calls in as few round trips as it can. The first error of any of them is returned, as a *callError.
 func (s *Sender) batch(ctx context.Context, calls []rpc.BatchElem) error {
+	return s.batchMust(ctx, calls, len(calls))
+}
+
+// batchMust is batch, but only the first calls must succeed, as many as must says. Errors of the others stay with them.
+func (s *Sender) batchMust(ctx context.Context, calls []rpc.BatchElem, must int) error {
 	if err := s.batchEach(ctx, calls); err != nil {
 		return err
 	}
-	for _, c := range calls {
+	for _, c := range calls[:must] {
 		if c.Error != nil {
 			return s.callError(c.Method, c.Error)
 		}

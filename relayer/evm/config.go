@@ -3,10 +3,12 @@ package evm
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/big"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/ethereum/go-ethereum/params"
@@ -24,14 +26,31 @@ type Config struct {
 	Signer Signer
 	// Assets are the names of the chain's native coin in intents. Default: ETH.
 	Assets []string
-	// Confirmations is at which depth a receipt is final; the block itself counts as one. Default 12.
+	// Confirmations is at which depth a receipt is final; the block itself counts as one. Default 12. Used with FinalDepth.
 	Confirmations uint64
+	// Finality says what makes a block final. Default FinalDepth. A tag that the node does not know makes nothing final.
+	Finality Finality
 	// GasLimit is used for every transfer. Default 0: what the node estimates, a fifth more where that is above 21,000.
 	GasLimit uint64
 	// MaxFeePerGas caps the fee, in wei, and prices the hold: gas × MaxFeePerGas. Default 100 gwei.
 	MaxFeePerGas *big.Int
-	// Tip is the priority fee, in wei. Nil: what the node suggests.
+	// Tip is the priority fee, in wei. Nil: what got into the newest blocks, or where they were empty or the node does not
+	// tell, what the node suggests.
 	Tip *big.Int
+	// FeePercentile is which tip of a block counts: of what its transactions paid, by gas. 0 to 100, default 50.
+	FeePercentile float64
+	// BumpAfter is for how many new blocks an attempt waits before a higher one is wanted. Default 3.
+	BumpAfter uint64
+	// BumpPercent is by how much each attempt raises both fees above the highest one before it. At least 10, which is what
+	// pools ask for; default 10.
+	BumpPercent uint64
+	// MaxBumps is how many attempts a slot may have besides its first. Then the same bytes go on. Default 10.
+	MaxBumps int
+	// NoBump is for chains without a pool, where a sequencer takes what comes: no fee is raised, the same bytes go on.
+	NoBump bool
+	// ResendAfter is how long bytes must have been out of sight before the same bytes go out again. Default 30 s, doubling
+	// with each time, at most intents.MostRetry.
+	ResendAfter time.Duration
 	// AllowZero lets intents go to the zero address.
 	AllowZero bool
 	// Timeout ends one call to the node, its answer's body included. Default 10 s.
@@ -41,6 +60,16 @@ type Config struct {
 	// Logger hears of alarms: wrong chain, foreign hashes, refused credentials. Nil: nobody does.
 	Logger *slog.Logger
 }
+
+// Finality says what makes a block final.
+type Finality string
+
+// The ways to be final. The tags are what the node answers to the block of that name.
+const (
+	FinalDepth     Finality = "depth" // so many blocks on top of it, see Config.Confirmations
+	FinalSafe      Finality = "safe"
+	FinalFinalized Finality = "finalized"
+)
 
 // Validate returns all fields that make no sense, each as an *intents.InvalidError, joined. Secrets are not in them.
 func (c Config) Validate() error {
@@ -63,7 +92,22 @@ func (c Config) Validate() error {
 	if c.Timeout < 0 || c.MaxConns < 0 {
 		errs = append(errs, &intents.InvalidError{Field: "timeout, max-conns", Want: "nothing below 0"})
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.validatePace()...)...)
+}
+
+func (c Config) validatePace() (errs []error) {
+	bad := func(ok bool, field, value, want string) {
+		if !ok {
+			errs = append(errs, &intents.InvalidError{Field: field, Value: value, Want: want})
+		}
+	}
+	known := slices.Contains([]Finality{"", FinalDepth, FinalSafe, FinalFinalized}, c.Finality)
+	bad(known, "finality", string(c.Finality), "depth, safe or finalized")
+	bad(c.FeePercentile >= 0 && c.FeePercentile <= 100, "fee-percentile", fmt.Sprint(c.FeePercentile), "0 to 100")
+	bad(c.BumpPercent == 0 || c.BumpPercent >= 10 && c.BumpPercent <= 1000, "bump-percent", fmt.Sprint(c.BumpPercent), "10 to 1000")
+	bad(c.MaxBumps >= 0, "max-bumps", fmt.Sprint(c.MaxBumps), "nothing below 0")
+	bad(c.ResendAfter >= 0, "resend-after", c.ResendAfter.String(), "nothing below 0")
+	return errs
 }
 
 func checkURL(raw string) error {
@@ -82,6 +126,12 @@ func (c Config) withDefaults() Config {
 		c.Assets = []string{"ETH"}
 	}
 	c.Confirmations = cmp.Or(c.Confirmations, 12)
+	c.Finality = cmp.Or(c.Finality, FinalDepth)
+	c.FeePercentile = cmp.Or(c.FeePercentile, 50)
+	c.BumpAfter = cmp.Or(c.BumpAfter, 3)
+	c.BumpPercent = cmp.Or(c.BumpPercent, 10)
+	c.MaxBumps = cmp.Or(c.MaxBumps, 10)
+	c.ResendAfter = cmp.Or(c.ResendAfter, 30*time.Second)
 	c.MaxFeePerGas = cmp.Or(c.MaxFeePerGas, big.NewInt(100*params.GWei))
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
 	c.MaxConns = cmp.Or(c.MaxConns, 64)

@@ -2,6 +2,7 @@ package evm_test
 
 import (
 	"errors"
+	"math"
 	"math/big"
 	"strings"
 	"testing"
@@ -25,6 +26,13 @@ func TestConfigValidate(t *testing.T) {
 		{"tip", func(c *evm.Config) { c.Tip = big.NewInt(-1) }},
 		{"tip", func(c *evm.Config) { c.Tip = new(big.Int).Add(c.MaxFeePerGas, big.NewInt(1)) }},
 		{"gas-limit", func(c *evm.Config) { c.GasLimit = 20_999 }},
+		{"finality", func(c *evm.Config) { c.Finality = "latest" }},
+		{"fee-percentile", func(c *evm.Config) { c.FeePercentile = 101 }},
+		{"fee-percentile", func(c *evm.Config) { c.FeePercentile = math.NaN() }},
+		{"bump-percent", func(c *evm.Config) { c.BumpPercent = 9 }},
+		{"bump-percent", func(c *evm.Config) { c.BumpPercent = 1001 }},
+		{"max-bumps", func(c *evm.Config) { c.MaxBumps = -1 }},
+		{"resend-after", func(c *evm.Config) { c.ResendAfter = -1 }},
 		{"timeout, max-conns", func(c *evm.Config) { c.Timeout = -1 }},
 	} {
 		cfg := config(t, "http://node.example"+secretPath)

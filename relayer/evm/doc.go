@@ -20,4 +20,15 @@
 //	no answer, a byte written                      unknown
 //
 // Text is looked at before codes, since codes mean different things to different nodes.
+//
+// # What is done about bytes that no block takes
+//
+//	nowhere to be seen for ResendAfter                 the same bytes again, at growing intervals
+//	of the number the signer's chain waits for, while
+//	BumpAfter blocks went by                           the same payment again, both fees BumpPercent higher
+//	the same, but MaxBumps or the cap is reached       the same bytes again
+//	of a number some block has used                    nothing
+//
+// "Nowhere" is a null for the receipt and for the transaction of every attempt; an error is none. A refused replacement
+// means that the old hash lives, so all hashes of a slot are watched, and the next bump goes above the highest attempt.
 package evm

@@ -20,16 +20,19 @@ import (
 
 // Sender sends native transfers of one signer on one chain. It is safe for concurrent use.
 type Sender struct {
-	cfg   Config
-	from  common.Address
-	chain *big.Int
-	scope string
-	host  string
-	rpc   *rpc.Client // reads
-	http  *http.Client
-	calls atomic.Int64 // ids of sends
-	scrub *strings.Replacer
-	log   *slog.Logger
+	cfg     Config
+	from    common.Address
+	chain   *big.Int
+	scope   string
+	host    string
+	rpc     *rpc.Client // reads
+	http    *http.Client
+	calls   atomic.Int64 // ids of sends
+	prices  prices
+	tagless atomic.Bool // the node did not tell the block of our finality
+	pace    pace
+	scrub   *strings.Replacer
+	log     *slog.Logger
 }
 
 // New makes a sender. Nothing is dialed; see [Sender.Check]. Errors: those of [Config.Validate].
