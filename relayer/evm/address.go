@@ -8,17 +8,24 @@ import (
 	"github.com/nsqrelayer/relayer/intents"
 )
 
-// Canonical gives the intent with its destination in EIP-55 form, as the function of that name does.
+// Canonical gives the intent with its destination in EIP-55 form, as the function of that name does, and refuses data
+// where the route does not take it.
 func (s *Sender) Canonical(in intents.Intent) (intents.Intent, error) {
+	if err := s.allowedData(in); err != nil {
+		return in, err
+	}
 	return Canonical(in, s.cfg.AllowZero)
 }
 
 // Canonical gives the intent with its destination in EIP-55 form. All lower and all upper case after 0x are taken as
 // they are; mixed case has to be the right checksum. Errors: *intents.InvalidError, also for the zero address unless
-// it is allowed.
+// it is allowed, and for data that is none.
 func Canonical(in intents.Intent, allowZero bool) (intents.Intent, error) {
 	to, err := address(in.Destination, allowZero)
 	if err != nil {
+		return in, err
+	}
+	if _, err := callData(in); err != nil {
 		return in, err
 	}
 	in.Destination = to.Hex()

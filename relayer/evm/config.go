@@ -7,8 +7,10 @@ import (
 	"math/big"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/nsqrelayer/relayer/intents"
@@ -24,6 +26,11 @@ type Config struct {
 	Signer Signer
 	// Assets are the names of the chain's native coin in intents. Default: ETH.
 	Assets []string
+	// Tokens are ERC-20 contracts by asset. An asset that is a token is not the native coin.
+	Tokens map[string]Token
+	// AllowData lets intents call contracts: see [DataKey]. Where everybody may publish intents, everybody may then have
+	// the signer call anything.
+	AllowData bool
 	// Confirmations is at which depth a receipt is final; the block itself counts as one. Default 12.
 	Confirmations uint64
 	// GasLimit is used for every transfer. Default 0: what the node estimates, a fifth more where that is above 21,000.
@@ -50,6 +57,11 @@ func (c Config) Validate() error {
 	}
 	if c.Signer == nil {
 		errs = append(errs, &intents.InvalidError{Field: "keystore", Want: "a signer"})
+	}
+	for asset, token := range c.Tokens {
+		if asset == "" || token.Address == (common.Address{}) || slices.Contains(c.Assets, asset) {
+			errs = append(errs, &intents.InvalidError{Field: "tokens", Value: asset, Want: "an asset that is not the native coin, and its contract"})
+		}
 	}
 	if c.MaxFeePerGas != nil && c.MaxFeePerGas.Sign() <= 0 {
 		errs = append(errs, &intents.InvalidError{Field: "max-fee-per-gas", Value: c.MaxFeePerGas.String(), Want: "wei, above 0"})

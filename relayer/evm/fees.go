@@ -28,6 +28,7 @@ type callArgs struct {
 	From  common.Address `json:"from"`
 	To    common.Address `json:"to"`
 	Value *hexutil.Big   `json:"value"`
+	Data  hexutil.Bytes  `json:"data,omitempty"`
 }
 
 // quote asks in one call. A gas above 0 is taken, not asked for: after bytes were exposed an estimate proves nothing, since
@@ -49,7 +50,7 @@ func (s *Sender) quote(ctx context.Context, t transfer, gas uint64) (quote, erro
 		tip = hexutil.Big(*s.cfg.Tip)
 	}
 	if gas == 0 {
-		calls = append(calls, rpc.BatchElem{Method: "eth_estimateGas", Args: []any{callArgs{s.from, t.to, (*hexutil.Big)(t.value)}}, Result: &estimate})
+		calls = append(calls, rpc.BatchElem{Method: "eth_estimateGas", Args: []any{callArgs{s.from, t.to, (*hexutil.Big)(t.value), t.data}}, Result: &estimate})
 	}
 	if err := s.batch(ctx, calls); err != nil {
 		return quote{}, refused(err)

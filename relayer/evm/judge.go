@@ -74,7 +74,13 @@ func (s *Sender) sight(in intents.Intent, l *look, head uint64) sight {
 	case l.block.Hash != r.Block:
 		return sight{note: "the receipt's block is not canonical"}
 	}
-	return final(l.attempt.Kind, r)
+	v := final(l.attempt.Kind, r)
+	if v.fact == intents.Final && l.attempt.Kind != intents.Fill {
+		if why := s.unmoved(in, r.Logs); why != "" {
+			return sight{note: why}
+		}
+	}
+	return v
 }
 
 // final judges a receipt beyond recall. An empty use of the slot ends a filler well, whatever its status: the number is
@@ -102,10 +108,12 @@ func (s *Sender) foreign(in intents.Intent, a intents.Attempt) string {
 	case tx.ChainId().Cmp(s.chain) != 0:
 		return "the transaction is for another chain"
 	case a.Kind == intents.Fill || a.Kind == intents.Cancel:
+		if !s.empty().is(tx) {
+			return "the transaction is no empty use of its number"
+		}
 		return ""
 	}
-	to := common.HexToAddress(in.Destination)
-	if tx.To() == nil || *tx.To() != to || tx.Value().Cmp(in.Amount.Big()) != 0 || len(tx.Data()) > 0 {
+	if t, err := s.meaning(in); err != nil || !t.is(tx) {
 		return "the transaction is not the intent's payment"
 	}
 	return ""
@@ -116,13 +124,16 @@ func (s *Sender) shown(l *look, note string, head uint64) []byte {
 	if !l.receipt.mined() {
 		return nil
 	}
+	logs := l.receipt.Logs
+	logs = logs[:min(len(logs), mostLogs)]
 	b, err := json.Marshal(struct {
 		*receipt
-		Host  string `json:"host"`
-		Head  uint64 `json:"head"`
-		Depth uint64 `json:"depth"`
-		Note  string `json:"note,omitempty"`
-	}{l.receipt, s.host, head, l.receipt.depth(head), note})
+		Host  string    `json:"host"`
+		Head  uint64    `json:"head"`
+		Depth uint64    `json:"depth"`
+		Note  string    `json:"note,omitempty"`
+		Logs  []logLine `json:"logs,omitempty"`
+	}{l.receipt, s.host, head, l.receipt.depth(head), note, logs})
 	if err != nil { // cannot be: strings and numbers
 		return nil
 	}

@@ -46,6 +46,7 @@ type receipt struct {
 	Number  *hexutil.Uint64 `json:"blockNumber"`
 	Status  *hexutil.Uint64 `json:"status"` // nil where a node leaves it out
 	GasUsed hexutil.Uint64  `json:"gasUsed"`
+	Logs    []logLine       `json:"logs"`
 }
 
 type block struct {

@@ -51,7 +51,7 @@ func (s *Sender) build(ctx context.Context, in intents.Intent, slot intents.Slot
 	}
 	q, err := s.quote(ctx, t, gas)
 	if err != nil {
-		return nil, err
+		return nil, s.excused(ctx, in, err)
 	}
 	limit := s.limit(in, q.gas)
 	f, err := s.fees(q, limit)
@@ -62,7 +62,7 @@ func (s *Sender) build(ctx context.Context, in intents.Intent, slot intents.Slot
 		return nil, err
 	}
 	return &types.DynamicFeeTx{
-		ChainID: s.chain, Nonce: uint64(slot.Number), GasTipCap: f.tip, GasFeeCap: f.cap, Gas: q.gas, To: &t.to, Value: t.value,
+		ChainID: s.chain, Nonce: uint64(slot.Number), GasTipCap: f.tip, GasFeeCap: f.cap, Gas: q.gas, To: &t.to, Value: t.value, Data: t.data,
 	}, nil
 }
 
@@ -73,7 +73,7 @@ func (s *Sender) task(in intents.Intent, kind intents.Kind) (transfer, uint64, e
 		t, err := s.payment(in)
 		return t, s.cfg.GasLimit, err
 	case intents.Cancel, intents.Fill:
-		return transfer{s.from, new(big.Int)}, s.cfg.GasLimit, nil
+		return s.empty(), s.cfg.GasLimit, nil
 	}
 	return transfer{}, 0, fmt.Errorf("no attempt of %v is known", kind)
 }

@@ -1,13 +1,14 @@
 package evm
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/big"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -18,7 +19,8 @@ import (
 	"github.com/nsqrelayer/relayer/intents"
 )
 
-// Sender sends native transfers of one signer on one chain. It is safe for concurrent use.
+// Sender sends transfers of the native coin and of tokens, and calls with data, of one signer on one chain. It is safe for
+// concurrent use.
 type Sender struct {
 	cfg   Config
 	from  common.Address
@@ -99,14 +101,14 @@ func (s *Sender) ours(ctx context.Context, chain hexutil.Big) error {
 }
 
 // Plan checks the intent, estimates its gas and prices it at the cap. It returns a *intents.RefusedError for an asset,
-// destination or amount that no transfer can carry, and where the recipient's code reverts. A node of another chain, a
-// base fee above the cap and a signer without funds mean: not now.
+// destination, amount or data that no transaction of the route can carry, and where the token or the recipient reverts. A
+// node of another chain, a base fee above the cap and a signer without funds or tokens mean: not now.
 func (s *Sender) Plan(ctx context.Context, in intents.Intent) (intents.Plan, error) {
 	p, err := s.payment(in)
 	if err != nil {
 		return intents.Plan{}, err
 	}
-	q, err := s.quote(ctx, p, s.cfg.GasLimit)
+	q, err := s.ask(ctx, in, p)
 	if err != nil {
 		return intents.Plan{}, err
 	}
@@ -117,26 +119,32 @@ func (s *Sender) Plan(ctx context.Context, in intents.Intent) (intents.Plan, err
 	if need := new(big.Int).Add(p.value, times(f.cap, q.gas)); q.balance.Cmp(need) < 0 {
 		return intents.Plan{}, fmt.Errorf("signer %s has %v wei and needs %v", s.from, q.balance, need)
 	}
-	cost := intents.AmountOf(times(s.cfg.MaxFeePerGas, q.gas))
-	return intents.Plan{Slot: intents.Counter, Scope: s.scope, Cost: cost, Again: intents.Always, Seen: true}, nil
+	return intents.Plan{Slot: intents.Counter, Scope: s.scope, Cost: s.cost(in, q.gas), Again: intents.Always, Seen: true}, nil
 }
 
-// transfer is what a transaction does.
-type transfer struct {
-	to    common.Address
-	value *big.Int
-}
-
-// payment reads an intent. Errors: *intents.RefusedError.
-func (s *Sender) payment(in intents.Intent) (transfer, error) {
-	to, err := address(in.Destination, s.cfg.AllowZero)
-	switch {
-	case err != nil:
-		return transfer{}, &intents.RefusedError{Why: err.Error()}
-	case !slices.Contains(s.cfg.Assets, in.Asset):
-		return transfer{}, &intents.RefusedError{Why: fmt.Sprintf("asset %q is none of %v", in.Asset, s.cfg.Assets)}
-	case in.Amount.Sign() <= 0 || in.Amount.Big().BitLen() > 256:
-		return transfer{}, &intents.RefusedError{Why: "amount " + in.Amount.String() + " is not within 1 and 2^256"}
+// ask quotes a payment. A token's balance is asked for before the estimate: a transfer of more than there is reverts too,
+// and there may be more tomorrow. Errors as [Sender.quote].
+func (s *Sender) ask(ctx context.Context, in intents.Intent, t transfer) (quote, error) {
+	if err := s.funded(ctx, in); err != nil {
+		return quote{}, err
 	}
-	return transfer{to, in.Amount.Big()}, nil
+	q, err := s.quote(ctx, t, s.cfg.GasLimit)
+	return q, s.excused(ctx, in, err)
+}
+
+// excused takes a refusal back where the signer lacks the tokens by now: a payment before this one took them.
+func (s *Sender) excused(ctx context.Context, in intents.Intent, err error) error {
+	if _, refused := errors.AsType[*intents.RefusedError](err); refused {
+		return cmp.Or(s.funded(ctx, in), err)
+	}
+	return err
+}
+
+// cost is what is held above the amount: the gas at the cap. It is held in the intent's asset, so a token's is 0: its gas
+// is paid in the native coin, from no account.
+func (s *Sender) cost(in intents.Intent, gas uint64) intents.Amount {
+	if _, token := s.cfg.Tokens[in.Asset]; token {
+		return intents.Amount{}
+	}
+	return intents.AmountOf(times(s.cfg.MaxFeePerGas, gas))
 }
