@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -30,6 +31,15 @@ func Canonical(in intents.Intent, allowZero bool) (intents.Intent, error) {
 	}
 	in.Destination = to.Hex()
 	return in, nil
+}
+
+// ParseAddress reads the address of a setting by the rules for destinations. Errors: *intents.InvalidError of that field.
+func ParseAddress(field, text string) (common.Address, error) {
+	a, err := address(text, false)
+	if bad, ok := errors.AsType[*intents.InvalidError](err); ok {
+		return a, &intents.InvalidError{Field: field, Value: text, Want: bad.Want}
+	}
+	return a, nil
 }
 
 func address(text string, allowZero bool) (common.Address, error) {

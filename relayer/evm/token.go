@@ -2,7 +2,6 @@ package evm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math/big"
@@ -27,9 +26,9 @@ type Token struct {
 func ParseTokens(byAsset map[string]string) (map[string]Token, error) {
 	tokens := make(map[string]Token, len(byAsset))
 	for _, asset := range slices.Sorted(maps.Keys(byAsset)) {
-		at, err := address(byAsset[asset], false)
-		if bad, ok := errors.AsType[*intents.InvalidError](err); ok {
-			return nil, &intents.InvalidError{Field: "tokens", Value: asset + " = " + byAsset[asset], Want: bad.Want}
+		at, err := ParseAddress("tokens."+asset, byAsset[asset])
+		if err != nil {
+			return nil, err
 		}
 		tokens[asset] = Token{at}
 	}

@@ -313,8 +313,8 @@ func TestParseTokens(t *testing.T) {
 	}
 	for _, bad := range []string{"", "0x", at(0).Hex()[2:], common.Address{}.Hex(), "0x52908400098527886E0F7030069857D2E4169Ee7"} {
 		_, err := evm.ParseTokens(map[string]string{"USDC": bad})
-		if e, ok := errors.AsType[*intents.InvalidError](err); !ok || e.Field != "tokens" || !strings.Contains(err.Error(), "USDC") {
-			t.Errorf("ParseTokens of %q = %v, want an error that names tokens and USDC", bad, err)
+		if e, ok := errors.AsType[*intents.InvalidError](err); !ok || e.Field != "tokens.USDC" {
+			t.Errorf("ParseTokens of %q = %v, want an error that names tokens.USDC", bad, err)
 		}
 	}
 }
