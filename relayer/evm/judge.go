@@ -74,13 +74,13 @@ func (s *Sender) sight(in intents.Intent, l *look, head uint64) sight {
 	case l.block.Hash != r.Block:
 		return sight{note: "the receipt's block is not canonical"}
 	}
-	v := final(l.attempt.Kind, r)
-	if v.fact == intents.Final && l.attempt.Kind != intents.Fill {
+	end := final(l.attempt.Kind, r)
+	if end.fact == intents.Final && l.attempt.Kind != intents.Fill {
 		if why := s.unmoved(in, r.Logs); why != "" {
 			return sight{note: why}
 		}
 	}
-	return v
+	return end
 }
 
 // final judges a receipt beyond recall. An empty use of the slot ends a filler well, whatever its status: the number is
