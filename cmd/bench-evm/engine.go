@@ -51,7 +51,7 @@ func newEngine(ctx context.Context, b *bench) (e *engine, stop func(), err error
 		return e, stop, err
 	}
 	cfg := relayer.Config{Route: route, Topic: topic, Owner: "bench-evm", Concurrency: b.workers, Logger: log}
-	throttle := relayer.NewThrottle(relayer.ThrottleConfig{PerSecond: relayer.Unlimited, InFlight: b.connections})
+	throttle := relayer.NewThrottle(relayer.ThrottleConfig{PerSecond: relayer.Unlimited, InFlight: b.workers}) // MaxConns bounds the calls
 	if e.worker, err = relayer.NewWorker(cfg, e.store, e.store, sender, throttle, relayer.NewProbe(e.store, noConsumer{}, log)); err != nil {
 		return e, stop, err
 	}

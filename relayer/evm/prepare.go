@@ -49,9 +49,9 @@ func (s *Sender) build(ctx context.Context, in intents.Intent, slot intents.Slot
 	if kind == intents.Bump && len(before) > 0 {
 		gas = before[0].Gas() // the first attempt is the payment
 	}
-	q, err := s.quote(ctx, t, gas)
+	q, err := s.requote(ctx, in, t, kind, gas)
 	if err != nil {
-		return nil, s.excused(ctx, in, err)
+		return nil, err
 	}
 	limit := s.limit(in, q.gas)
 	f, err := s.fees(q, limit)

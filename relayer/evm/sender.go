@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -32,6 +33,8 @@ type Sender struct {
 	calls atomic.Int64 // ids of sends
 	scrub *strings.Replacer
 	log   *slog.Logger
+
+	recent recent
 }
 
 // New makes a sender. Nothing is dialed; see [Sender.Check]. Errors: those of [Config.Validate].
@@ -129,6 +132,21 @@ func (s *Sender) ask(ctx context.Context, in intents.Intent, t transfer) (quote,
 		return quote{}, err
 	}
 	q, err := s.quote(ctx, t, s.cfg.GasLimit)
+	if err == nil && !s.isToken(in) {
+		s.recent.put(in.ID, q, time.Now())
+	}
+	return q, s.excused(ctx, in, err)
+}
+
+// requote quotes an attempt. A first one of the native coin takes what Plan was told a moment ago. A token's asks again:
+// the payments before it may have taken the tokens.
+func (s *Sender) requote(ctx context.Context, in intents.Intent, t transfer, kind intents.Kind, gas uint64) (quote, error) {
+	if kind == intents.First && !s.isToken(in) {
+		if q, ok := s.recent.take(in.ID, time.Now()); ok {
+			return q, nil
+		}
+	}
+	q, err := s.quote(ctx, t, gas)
 	return q, s.excused(ctx, in, err)
 }
 
@@ -143,7 +161,7 @@ func (s *Sender) excused(ctx context.Context, in intents.Intent, err error) erro
 // cost is what is held above the amount: the gas at the cap. It is held in the intent's asset, so a token's is 0: its gas
 // is paid in the native coin, from no account.
 func (s *Sender) cost(in intents.Intent, gas uint64) intents.Amount {
-	if _, token := s.cfg.Tokens[in.Asset]; token {
+	if s.isToken(in) {
 		return intents.Amount{}
 	}
 	return intents.AmountOf(times(s.cfg.MaxFeePerGas, gas))

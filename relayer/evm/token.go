@@ -35,6 +35,11 @@ func ParseTokens(byAsset map[string]string) (map[string]Token, error) {
 	return tokens, nil
 }
 
+func (s *Sender) isToken(in intents.Intent) bool {
+	_, token := s.cfg.Tokens[in.Asset]
+	return token
+}
+
 // call is transfer(to, amount) as ABI has it: the signature's first four bytes, then the arguments in words.
 func (t Token) call(to common.Address, amount *big.Int) transfer {
 	return transfer{to: t.Address, value: new(big.Int), data: encode("transfer(address,uint256)", to, amount)}
