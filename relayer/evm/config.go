@@ -24,13 +24,13 @@ type Config struct {
 	ChainID uint64
 	// Signer owns the funds and signs.
 	Signer Signer
-	// Assets are the names of the chain's native coin in intents. Default: ETH.
-	Assets []string
 	// Tokens are ERC-20 contracts by asset. An asset that is a token is not the native coin.
 	Tokens map[string]Token
 	// AllowData lets intents call contracts: see [DataKey]. Where everybody may publish intents, everybody may then have
 	// the signer call anything.
 	AllowData bool
+	// Assets are the names of the chain's native coin in intents. Default: ETH.
+	Assets []string
 	// Confirmations is at which depth a receipt is final; the block itself counts as one. Default 12.
 	Confirmations uint64
 	// GasLimit is used for every transfer. Default 0: what the node estimates, a fifth more where that is above 21,000.

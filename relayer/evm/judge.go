@@ -124,16 +124,13 @@ func (s *Sender) shown(l *look, note string, head uint64) []byte {
 	if !l.receipt.mined() {
 		return nil
 	}
-	logs := l.receipt.Logs
-	logs = logs[:min(len(logs), mostLogs)]
 	b, err := json.Marshal(struct {
 		*receipt
-		Host  string    `json:"host"`
-		Head  uint64    `json:"head"`
-		Depth uint64    `json:"depth"`
-		Note  string    `json:"note,omitempty"`
-		Logs  []logLine `json:"logs,omitempty"`
-	}{l.receipt, s.host, head, l.receipt.depth(head), note, logs})
+		Host  string `json:"host"`
+		Head  uint64 `json:"head"`
+		Depth uint64 `json:"depth"`
+		Note  string `json:"note,omitempty"`
+	}{l.receipt, s.host, head, l.receipt.depth(head), note})
 	if err != nil { // cannot be: strings and numbers
 		return nil
 	}

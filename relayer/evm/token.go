@@ -2,6 +2,7 @@ package evm
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/big"
@@ -95,13 +96,21 @@ type logLine struct {
 	Data    hexutil.Bytes  `json:"data"`
 }
 
-// mostLogs bounds the events that evidence shows.
+// logs are the events of a receipt. Evidence shows the first of them.
+type logs []logLine
+
+// mostLogs is how many evidence shows.
 const mostLogs = 8
+
+// MarshalJSON is for evidence.
+func (l logs) MarshalJSON() ([]byte, error) {
+	return json.Marshal([]logLine(l[:min(len(l), mostLogs)]))
+}
 
 // unmoved says why a receipt of success does not show a token's payment: status 1 is what the contract makes of it. Some
 // tokens answer false instead of reverting, some keep a part of the amount. Only Transfer(signer, destination, amount) of
 // the token itself counts.
-func (s *Sender) unmoved(in intents.Intent, logs []logLine) string {
+func (s *Sender) unmoved(in intents.Intent, logs logs) string {
 	token, ok := s.cfg.Tokens[in.Asset]
 	if !ok {
 		return ""
