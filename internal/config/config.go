@@ -88,6 +88,9 @@ type EVM struct {
 	Passphrase     Secret `toml:"passphrase"`
 	PassphraseFile string `toml:"passphrase-file"`
 	PassphraseEnv  string `toml:"passphrase-env"`
+	Confirmations  int    `toml:"confirmations"`
+	MaxFeePerGas   Wei    `toml:"max-fee-per-gas"`
+	Window         int    `toml:"window"` // nonces that may be open at once
 
 	SignerURL     Secret `toml:"signer-url"` // a remote signer in place of the keystore
 	SignerURLFile string `toml:"signer-url-file"`
@@ -97,10 +100,6 @@ type EVM struct {
 
 	Tokens    Tokens `toml:"tokens"`     // ERC-20 contracts by asset. Other assets are the chain's own coin
 	AllowData bool   `toml:"allow-data"` // intents may call contracts, with the data in metadata evm.data. Default false
-
-	Confirmations int `toml:"confirmations"`
-	MaxFeePerGas  Wei `toml:"max-fee-per-gas"`
-	Window        int `toml:"window"` // nonces that may be open at once
 }
 
 // Webhook is what a route of sender webhook has besides.
