@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"net/http"
 	"net/url"
@@ -16,7 +17,6 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/nsqrelayer/relayer/intents"
 )
@@ -65,7 +65,6 @@ type Remote struct {
 	cfg   RemoteConfig
 	host  string
 	scrub *strings.Replacer
-	rpc   *rpc.Client
 	http  *http.Client
 }
 
@@ -79,19 +78,20 @@ func NewRemote(cfg RemoteConfig) (*Remote, error) {
 	if err != nil {
 		return nil, checkURL("")
 	}
-	hc := newHTTP(Config{Timeout: cfg.Timeout, MaxConns: 16})
-	client, err := rpc.DialOptions(context.Background(), cfg.URL, rpc.WithHTTPClient(hc)) // dials nothing over HTTP
-	if err != nil {
-		return nil, checkURL("")
+	client := &http.Client{
+		Transport:     &http.Transport{MaxConnsPerHost: signerConns, MaxIdleConnsPerHost: signerConns, IdleConnTimeout: 30 * time.Second},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return &Remote{cfg, u.Host, newScrubber(u), client, hc}, nil
+	return &Remote{cfg, u.Host, newScrubber(u), client}, nil
 }
 
+const (
+	signerConns = 16      // calls at a time
+	maxSigned   = 1 << 20 // how much of an answer is read
+)
+
 // Close gives back idle connections.
-func (r *Remote) Close() {
-	r.rpc.Close()
-	r.http.CloseIdleConnections()
-}
+func (r *Remote) Close() { r.http.CloseIdleConnections() }
 
 // Address is the account it signs for.
 func (r *Remote) Address() common.Address { return r.cfg.Address }
@@ -109,9 +109,9 @@ func (r *Remote) GoString() string { return r.String() }
 func (r *Remote) SignTx(ctx context.Context, tx *types.Transaction, chain *big.Int) (*types.Transaction, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.Timeout)
 	defer cancel()
-	var answer json.RawMessage
 	method, args := r.ask(tx, chain)
-	if err := r.rpc.CallContext(ctx, &answer, method, args); err != nil {
+	answer, err := r.call(ctx, method, args)
+	if err != nil {
 		return nil, r.failed(ctx, method, err)
 	}
 	signed, err := readSigned(answer)
@@ -119,6 +119,37 @@ func (r *Remote) SignTx(ctx context.Context, tx *types.Transaction, chain *big.I
 		return nil, r.failed(ctx, method, err)
 	}
 	return signed, nil
+}
+
+// call makes one JSON-RPC call and gives its result.
+func (r *Remote) call(ctx context.Context, method string, args any) (json.RawMessage, error) {
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": []any{args}})
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.cfg.URL, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := r.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxSigned))
+	if err != nil {
+		return nil, err
+	}
+	var got reply
+	err = json.Unmarshal(text, &got)
+	switch {
+	case err == nil && got.Error != nil:
+		return nil, errors.New(got.Error.Message)
+	case err != nil || resp.StatusCode != http.StatusOK || string(got.ID) != "1":
+		return nil, fmt.Errorf("the answer is no JSON-RPC of this call (HTTP %d)", resp.StatusCode)
+	}
+	return got.Result, nil
 }
 
 // signArgs is a transaction as signers take it. clef has the data as input, web3signer of old as data.
