@@ -1,9 +1,7 @@
 package evm
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/big"
@@ -11,7 +9,6 @@ import (
 	"net/url"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -122,47 +119,6 @@ func (s *Sender) Plan(ctx context.Context, in intents.Intent) (intents.Plan, err
 	if need := new(big.Int).Add(p.value, times(f.cap, q.gas)); q.balance.Cmp(need) < 0 {
 		return intents.Plan{}, fmt.Errorf("signer %s has %v wei and needs %v", s.from, q.balance, need)
 	}
-	return intents.Plan{Slot: intents.Counter, Scope: s.scope, Cost: s.cost(in, q.gas), Again: intents.Always, Seen: true}, nil
-}
-
-// ask quotes a payment. A token's balance is asked for before the estimate: a transfer of more than there is reverts too,
-// and there may be more tomorrow. Errors as [Sender.quote].
-func (s *Sender) ask(ctx context.Context, in intents.Intent, t transfer) (quote, error) {
-	if err := s.funded(ctx, in); err != nil {
-		return quote{}, err
-	}
-	q, err := s.quote(ctx, t, s.cfg.GasLimit)
-	if err == nil && !s.isToken(in) {
-		s.recent.put(in.ID, q, time.Now())
-	}
-	return q, s.excused(ctx, in, err)
-}
-
-// requote quotes an attempt. A first one of the native coin takes what Plan was told a moment ago. A token's asks again:
-// the payments before it may have taken the tokens.
-func (s *Sender) requote(ctx context.Context, in intents.Intent, t transfer, kind intents.Kind, gas uint64) (quote, error) {
-	if kind == intents.First && !s.isToken(in) {
-		if q, ok := s.recent.take(in.ID, time.Now()); ok {
-			return q, nil
-		}
-	}
-	q, err := s.quote(ctx, t, gas)
-	return q, s.excused(ctx, in, err)
-}
-
-// excused takes a refusal back where the signer lacks the tokens by now: a payment before this one took them.
-func (s *Sender) excused(ctx context.Context, in intents.Intent, err error) error {
-	if _, refused := errors.AsType[*intents.RefusedError](err); refused {
-		return cmp.Or(s.funded(ctx, in), err)
-	}
-	return err
-}
-
-// cost is what is held above the amount: the gas at the cap. It is held in the intent's asset, so a token's is 0: its gas
-// is paid in the native coin, from no account.
-func (s *Sender) cost(in intents.Intent, gas uint64) intents.Amount {
-	if s.isToken(in) {
-		return intents.Amount{}
-	}
-	return intents.AmountOf(times(s.cfg.MaxFeePerGas, gas))
+	cost := s.cost(in, q.gas)
+	return intents.Plan{Slot: intents.Counter, Scope: s.scope, Cost: cost, Again: intents.Always, Seen: true}, nil
 }
