@@ -43,11 +43,11 @@ func (s *Sender) isToken(in intents.Intent) bool {
 
 // call is transfer(to, amount) as ABI has it: the signature's first four bytes, then the arguments in words.
 func (t Token) call(to common.Address, amount *big.Int) transfer {
-	return transfer{to: t.Address, value: new(big.Int), data: encode("transfer(address,uint256)", to, amount)}
+	return transfer{to: t.Address, value: new(big.Int), data: abiCall("transfer(address,uint256)", to, amount)}
 }
 
-// encode packs a call's arguments by the types of its signature.
-func encode(signature string, args ...any) []byte {
+// abiCall packs a call's arguments by the types of its signature.
+func abiCall(signature string, args ...any) []byte {
 	types := strings.TrimSuffix(signature[strings.IndexByte(signature, '(')+1:], ")")
 	var all abi.Arguments
 	for name := range strings.SplitSeq(types, ",") {
@@ -75,7 +75,7 @@ func (s *Sender) funded(ctx context.Context, in intents.Intent) error {
 	args := struct {
 		To   common.Address `json:"to"`
 		Data hexutil.Bytes  `json:"data"`
-	}{token.Address, encode("balanceOf(address)", s.from)}
+	}{token.Address, abiCall("balanceOf(address)", s.from)}
 	err := s.batch(ctx, []rpc.BatchElem{{Method: "eth_call", Args: []any{args, "latest"}, Result: &word}})
 	if err != nil {
 		return err
