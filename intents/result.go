@@ -92,4 +92,9 @@ type Observation struct {
 	Want     Kind          // another attempt the sender asks for: Bump, Cancel or Fill; 0: none
 	After    time.Duration // when to look again; 0: the observer's default
 	Evidence []byte        // JSON, without secrets
+
+	// Foreign, with Dead and No 0, is the transaction that used the slot's number.
+	Foreign *Foreign
+	// Gone, with NotSeen, says that the slot was used and nobody could tell by what.
+	Gone bool
 }

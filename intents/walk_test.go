@@ -136,7 +136,7 @@ func (w *walker) conclude(rt *rapid.T) {
 func (w *walker) witness(rt *rapid.T) {
 	o := intents.Observation{Slot: w.in.Slot, No: rapid.IntRange(0, 2).Draw(rt, "no"), Of: rapid.IntRange(0, 3).Draw(rt, "of"), Fact: intents.Fact(rapid.IntRange(0, 6).Draw(rt, "fact"))}
 	p := intents.Patience{ReviewAfter: time.Minute, ConfirmAfter: time.Hour}
-	w.write(rt, intents.Witness(w.in, o, "name", p, "o", w.now))
+	w.write(rt, intents.Witness(w.in, o, named(), p, "o", w.now))
 }
 
 // attach stores bytes in the slot, if it has one.
