@@ -14,6 +14,7 @@ const idleNumbers = 15 * time.Second
 // census knows when numbers were last looked at, and which signers were frozen then.
 type census struct {
 	at     time.Time
+	behind bool // numbers are left that nobody accounts for
 	frozen map[string]string
 }
 
@@ -22,10 +23,10 @@ type census struct {
 func (o *Observer) number(ctx context.Context, busy bool) {
 	n, ok := o.sender.(Numbered)
 	now := time.Now()
-	if !ok || !busy && now.Sub(o.census.at) < idleNumbers {
+	if !ok || !busy && !o.census.behind && now.Sub(o.census.at) < idleNumbers {
 		return
 	}
-	o.census.at = now
+	o.census.at, o.census.behind = now, false
 	if err := o.count(ctx, n); err != nil && ctx.Err() == nil {
 		o.log.WarnContext(ctx, "numbers not compared", "err", err)
 	}
@@ -49,6 +50,7 @@ func (o *Observer) count(ctx context.Context, n Numbered) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", scope, err)
 		}
+		o.census.behind = o.census.behind || sg.Seen > sg.Next
 		o.alarm(ctx, sg)
 	}
 	return nil

@@ -32,6 +32,8 @@ type Config struct {
 	MaxFeePerGas *big.Int
 	// Tip is the priority fee, in wei. Nil: what the node suggests.
 	Tip *big.Int
+	// LowBalance is the balance of the signer, in wei, under which planning warns. Nil: never.
+	LowBalance *big.Int
 	// AllowZero lets intents go to the zero address.
 	AllowZero bool
 	// Timeout ends one call to the node, its answer's body included. Default 10 s.

@@ -12,7 +12,8 @@ import (
 
 // Observe looks for the receipts of all attempts, in batches. A receipt is final when it stands at the configured depth
 // in a block that is the canonical one of its height, and its transaction is the intent's. One less deep is included; a
-// transaction without receipt that the node knows is pending. Nothing else proves anything.
+// transaction without receipt that the node knows is pending. A slot whose nonce another transaction of the signer used,
+// at that depth, is dead: see displaced. Nothing else proves anything.
 //
 // A counter slot without an intent is a filler: without bytes, and while its bytes are nowhere to be seen, Fill is wanted.
 // It returns an error when the node cannot be asked: look later.
@@ -29,6 +30,7 @@ func (s *Sender) Observe(ctx context.Context, ws []intents.Watch) ([]intents.Obs
 	for i, w := range ws {
 		seen[i] = s.observation(ctx, w, looks[i], head)
 	}
+	s.displaced(ctx, ws, looks, seen, head)
 	return seen, nil
 }
 
@@ -57,6 +59,9 @@ func lookFor(ws []intents.Watch) (of [][]*look, all []*look) {
 	of = make([][]*look, len(ws))
 	for i, w := range ws {
 		for _, a := range w.Attempts {
+			if a.Kind == intents.Alien { // its receipt says nothing of the intent
+				continue
+			}
 			l := &look{attempt: a}
 			of[i], all = append(of[i], l), append(all, l)
 		}

@@ -20,16 +20,17 @@ import (
 
 // Sender sends native transfers of one signer on one chain. It is safe for concurrent use.
 type Sender struct {
-	cfg   Config
-	from  common.Address
-	chain *big.Int
-	scope string
-	host  string
-	rpc   *rpc.Client // reads
-	http  *http.Client
-	calls atomic.Int64 // ids of sends
-	scrub *strings.Replacer
-	log   *slog.Logger
+	cfg     Config
+	from    common.Address
+	chain   *big.Int
+	scope   string
+	host    string
+	rpc     *rpc.Client // reads
+	http    *http.Client
+	calls   atomic.Int64 // ids of sends
+	toldLow atomic.Int64 // when a low balance was last told, in Unix nanoseconds
+	scrub   *strings.Replacer
+	log     *slog.Logger
 }
 
 // New makes a sender. Nothing is dialed; see [Sender.Check]. Errors: those of [Config.Validate].
@@ -110,6 +111,7 @@ func (s *Sender) Plan(ctx context.Context, in intents.Intent) (intents.Plan, err
 	if err != nil {
 		return intents.Plan{}, err
 	}
+	s.low(ctx, q.balance)
 	f, err := s.fees(q, s.cfg.MaxFeePerGas)
 	if err != nil {
 		return intents.Plan{}, err
