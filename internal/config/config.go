@@ -90,7 +90,8 @@ type EVM struct {
 	PassphraseEnv  string `toml:"passphrase-env"`
 	Confirmations  int    `toml:"confirmations"`
 	MaxFeePerGas   Wei    `toml:"max-fee-per-gas"`
-	Window         int    `toml:"window"` // nonces that may be open at once
+	Window         int    `toml:"window"`      // nonces that may be given out and not used yet. Default 16
+	LowBalance     Wei    `toml:"low-balance"` // of the signer, under which planning warns. Default: never
 }
 
 // Webhook is what a route of sender webhook has besides.
