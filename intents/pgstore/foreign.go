@@ -114,9 +114,24 @@ func (t *trial) summon(ctx context.Context, tx *sql.Conn, since time.Time, other
 		return err
 	}
 	t.tell(now)
+	if err := t.lockAccounts(ctx, tx); err != nil {
+		return err
+	}
 	found, err := readAttempts(ctx, tx, []int64{t.slot.ID})
 	t.stored = found[t.slot.ID]
 	return err
+}
+
+// lockAccounts locks what claims lock before signers.
+func (t *trial) lockAccounts(ctx context.Context, tx *sql.Conn) error {
+	var accounts, assets []string
+	for _, r := range t.rows {
+		accounts, assets = append(accounts, r.Account), append(assets, r.Asset)
+	}
+	if len(accounts) == 0 {
+		return nil
+	}
+	return run(ctx, tx, lockAccounts, texts(accounts), texts(assets))
 }
 
 // suspects tells every intent but the displaced one that the transaction may have paid it, and says whether any.
