@@ -3,6 +3,7 @@ package evm_test
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -32,8 +33,13 @@ var _ relayer.Numbered = (*evm.Sender)(nil)
 // outside sends with our key, beside the relayer, and has it mined.
 func outside(t *testing.T, c *chain.Chain, nonce uint64, to common.Address, value int64, data ...byte) *types.Transaction {
 	t.Helper()
-	tx, err := types.SignNewTx(chain.DevKey(), types.LatestSignerForChainID(big.NewInt(chain.ID)), &types.DynamicFeeTx{
-		ChainID: big.NewInt(chain.ID), Nonce: nonce, To: &to, Value: big.NewInt(value), Gas: 100_000, Data: data,
+	return sendAs(t, c, chain.DevKey(), nonce, to, big.NewInt(value), data...)
+}
+
+func sendAs(t *testing.T, c *chain.Chain, key *ecdsa.PrivateKey, nonce uint64, to common.Address, value *big.Int, data ...byte) *types.Transaction {
+	t.Helper()
+	tx, err := types.SignNewTx(key, types.LatestSignerForChainID(big.NewInt(chain.ID)), &types.DynamicFeeTx{
+		ChainID: big.NewInt(chain.ID), Nonce: nonce, To: &to, Value: value, Gas: 100_000, Data: data,
 		GasFeeCap: big.NewInt(20 * params.GWei), GasTipCap: big.NewInt(params.GWei),
 	})
 	if err != nil {
@@ -263,9 +269,9 @@ type stage struct {
 	observer *relayer.Observer
 }
 
-func newStage(t *testing.T) *stage {
+func newStage(t *testing.T, alloc types.GenesisAlloc) *stage {
 	t.Helper()
-	st := &stage{T: t, chain: startChain(t, nil), store: memstore.New(memstore.Config{})}
+	st := &stage{T: t, chain: startChain(t, alloc), store: memstore.New(memstore.Config{})}
 	st.sender = open(t, config(t, st.chain.URL))
 	cfg := relayer.Config{Route: "payouts", Topic: "t", Concurrency: 4, ObserveEvery: time.Millisecond,
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
@@ -331,7 +337,7 @@ func (st *stage) signer() intents.Signer {
 // once a person has looked it takes a new nonce, and is paid once.
 func TestDisplaced(t *testing.T) {
 	t.Parallel()
-	st := newStage(t)
+	st := newStage(t, nil)
 	tx := outside(t, st.chain, 0, stranger, 77) // the store still thinks 0 is the next
 	in, err := st.store.Create(t.Context(), payment(1), true, "test")
 	st.must(err)
@@ -365,7 +371,7 @@ func TestDisplaced(t *testing.T) {
 // TestDisplacedByItself: what used the nonce may be this very payment. A person decides; nothing is sent again.
 func TestDisplacedByItself(t *testing.T) {
 	t.Parallel()
-	st := newStage(t)
+	st := newStage(t, nil)
 	in := payment(1)
 	tx := outside(t, st.chain, 0, common.HexToAddress(in.Destination), in.Amount.Big().Int64())
 	in, err := st.store.Create(t.Context(), in, true, "test")
@@ -389,7 +395,7 @@ func TestDisplacedByItself(t *testing.T) {
 // intent waits for a person with the hash of its own forgotten transaction, also when the signer goes on.
 func TestRestored(t *testing.T) {
 	t.Parallel()
-	st := newStage(t)
+	st := newStage(t, nil)
 	in := payment(1)
 	tx := outside(t, st.chain, 0, common.HexToAddress(in.Destination), in.Amount.Big().Int64())
 	in, err := st.store.Create(t.Context(), in, true, "test")
@@ -419,7 +425,7 @@ func TestRestored(t *testing.T) {
 // TestPoolAtStart, case 78: transactions that wait in the pool count for the first number, not for what blocks have used.
 func TestPoolAtStart(t *testing.T) {
 	t.Parallel()
-	st := newStage(t)
+	st := newStage(t, nil)
 	for i := range 5 {
 		in, err := st.store.Create(t.Context(), payment(i), true, "test")
 		st.must(err)
@@ -451,6 +457,91 @@ func TestPoolAtStart(t *testing.T) {
 		if n := effects(t, st.chain, i); n != 1 {
 			t.Errorf("case 78: %d effects of payment %d", n, i)
 		}
+	}
+}
+
+// TestGapIsFilled, case 67: a number whose intent ended before bytes existed is filled, and those behind it go on.
+func TestGapIsFilled(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, nil)
+	in, err := st.store.Create(t.Context(), payment(0), true, "test")
+	st.must(err)
+	plan, err := st.sender.Plan(t.Context(), in)
+	st.must(err)
+	cl, err := st.store.Claim(t.Context(), intents.Claim{Intent: in, Plan: plan, Owner: "test", Term: time.Minute})
+	st.must(err)
+	_, err = st.store.Complete(t.Context(), cl, intents.Result{Verdict: intents.Declined})
+	st.must(err)
+	for i := range 2 {
+		_, err := st.store.Create(t.Context(), payment(i+1), true, "test")
+		st.must(err)
+		st.deliver(payment(i + 1).ID)
+	}
+	for i := range 3 {
+		want := []intents.State{intents.Failed, intents.Settled, intents.Settled}[i]
+		st.until(payment(i).ID, want)
+		if n := effects(t, st.chain, i); n != min(i, 1) {
+			t.Errorf("case 67: %d effects of payment %d", n, i)
+		}
+	}
+	if sg := st.signer(); sg.Next != 3 || sg.Frozen != "" {
+		t.Errorf("case 67: signer %+v", sg)
+	}
+}
+
+// TestFundsRunOut, case 76: the signer can pay for three of six. The others keep their numbers and bytes, and once there
+// is money each is paid once, without a gap.
+func TestFundsRunOut(t *testing.T) {
+	t.Parallel()
+	rich, err := crypto.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ether := func(n int64) *big.Int { return new(big.Int).Mul(big.NewInt(n), big.NewInt(params.Ether)) }
+	st := newStage(t, types.GenesisAlloc{
+		chain.DevAddress(): {Balance: ether(3)}, crypto.PubkeyToAddress(rich.PublicKey): {Balance: ether(1000)},
+	})
+	const n = 6
+	for i := range n {
+		in := payment(i)
+		in.Amount = intents.AmountOf(new(big.Int).Div(ether(9), big.NewInt(10)))
+		_, err := st.store.Create(t.Context(), in, true, "test")
+		st.must(err)
+		st.deliver(in.ID)
+	}
+	for i := range 3 {
+		st.until(payment(i).ID, intents.Settled)
+	}
+	for i := 3; i < n; i++ {
+		in, err := st.store.Get(t.Context(), payment(i).ID)
+		st.must(err)
+		if in.State.Final() || in.State == intents.NeedsReview {
+			t.Errorf("case 76: payment %d is %s for want of money", i, in.State)
+		}
+	}
+	sendAs(t, st.chain, rich, 0, chain.DevAddress(), ether(10))
+	late := time.After(time.Minute)
+	for i := 3; i < n; {
+		st.deliver(payment(i).ID)
+		st.chain.Mine()
+		_, err := st.observer.Observe(t.Context())
+		st.must(err)
+		if in, err := st.store.Get(t.Context(), payment(i).ID); err == nil && in.State == intents.Settled {
+			i++
+		}
+		select {
+		case <-late:
+			t.Fatalf("case 76: payment %d is not settled", i)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	for i := range n {
+		if got := effects(t, st.chain, i); got != 1 {
+			t.Errorf("case 76: %d effects of payment %d", got, i)
+		}
+	}
+	if sg := st.signer(); sg.Next != n || sg.Open != 0 || sg.Frozen != "" {
+		t.Errorf("case 76: signer %+v", sg)
 	}
 }
 
