@@ -88,6 +88,10 @@ func suspect(in Intent, hash string, detail []byte, actor string, now time.Time)
 // suspected says whether the intent is in review because a foreign transaction may have paid it.
 func suspected(in Intent) bool { return in.State == NeedsReview && in.Reason == ReasonForeign }
 
+// Takes says whether bytes of a kind may be stored in the intent's slot, if that is still open. One that may have been
+// paid already gets none that pay: whoever was making them sends nothing then.
+func (in Intent) Takes(k Kind) bool { return !in.State.Final() && !(suspected(in) && k.Pays()) }
+
 // Look compares the chain's next number with ours: it freezes a signer whose chain is ahead of what was given out. One
 // that is frozen stays so.
 func (s Signer) Look(next int64) Signer {
