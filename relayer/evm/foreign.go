@@ -96,22 +96,22 @@ func (s *Sender) unseen(ws []intents.Watch, looks [][]*look, seen []intents.Obse
 func (h *history) attribute(ctx context.Context, w intents.Watch, o *intents.Observation) {
 	u, err := h.find(ctx, uint64(w.Slot.Number))
 	if err != nil {
-		*o = intents.Observation{Slot: w.Slot, Gone: true, After: goneWait, Evidence: h.told(w, nil, err)}
+		*o = intents.Observation{Slot: w.Slot, Gone: true, After: goneWait, Evidence: h.told(ctx, w, nil, err)}
 		return
 	}
 	for _, a := range w.Attempts {
 		if a.Kind != intents.Alien && common.HexToHash(a.Name) == u.tx.Hash() { // ours, and its receipt is still to come
-			*o = intents.Observation{Slot: w.Slot, No: a.No, Fact: intents.Pending, Ref: a.Name, After: oddWait, Evidence: h.told(w, u, nil)}
+			*o = intents.Observation{Slot: w.Slot, No: a.No, Fact: intents.Pending, Ref: a.Name, After: oddWait, Evidence: h.told(ctx, w, u, nil)}
 			return
 		}
 	}
 	f, err := u.foreign()
 	if err != nil {
-		*o = intents.Observation{Slot: w.Slot, Gone: true, After: goneWait, Evidence: h.told(w, u, err)}
+		*o = intents.Observation{Slot: w.Slot, Gone: true, After: goneWait, Evidence: h.told(ctx, w, u, err)}
 		return
 	}
 	h.s.log.ErrorContext(ctx, "slot used by a foreign transaction", "slot", w.Slot.String(), "intent", w.Intent.ID, "hash", f.Hash)
-	*o = intents.Observation{Slot: w.Slot, Fact: intents.Dead, Foreign: &f, Evidence: h.told(w, u, nil)}
+	*o = intents.Observation{Slot: w.Slot, Fact: intents.Dead, Foreign: &f, Evidence: h.told(ctx, w, u, nil)}
 }
 
 // history is what the chain says of the signer's nonces up to a height beyond recall. All that is asked is asked of
@@ -278,7 +278,7 @@ func tokens(data []byte) (to common.Address, amount *big.Int, ok bool) {
 }
 
 // told is the evidence about a used slot.
-func (h *history) told(w intents.Watch, u *use, err error) []byte {
+func (h *history) told(_ context.Context, w intents.Watch, u *use, err error) []byte {
 	e := struct {
 		Number int64  `json:"number"`
 		UsedBy string `json:"used_by,omitempty"`
