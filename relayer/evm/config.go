@@ -57,6 +57,8 @@ type Config struct {
 	// ResendAfter is how long bytes must have been out of sight before the same bytes go out again. Default 30 s, doubling
 	// with each time, at most intents.MostRetry.
 	ResendAfter time.Duration
+	// LowBalance is the balance of the signer, in wei, under which planning warns. Nil: never.
+	LowBalance *big.Int
 	// AllowZero lets intents go to the zero address.
 	AllowZero bool
 	// Timeout ends one call to the node, its answer's body included. Default 10 s.

@@ -15,7 +15,8 @@ import (
 
 // Observe looks for the receipts of all attempts, in batches. A receipt is final when its block is beyond recall, by depth
 // or by the node's tag as configured, and is the canonical one of its height, and its transaction is the intent's. One less
-// deep is included; a transaction without receipt that the node knows is pending. Nothing else proves anything.
+// deep is included; a transaction without receipt that the node knows is pending. A slot whose nonce another transaction
+// of the signer used, beyond recall, is dead: see displaced. Nothing else proves anything.
 //
 // Of a slot that may still be used it asks for Fill while a filler has no bytes; for a higher attempt when the slot holds
 // up its signer and the chain has moved on without it; and for the same bytes again while they are nowhere to be seen, or
@@ -52,6 +53,7 @@ func (s *Sender) observeOnce(ctx context.Context, ws []intents.Watch) (glance, e
 		g.seen = append(g.seen, s.observation(ctx, w, looks[i], v))
 		g.where = append(g.where, presenceOf(looks[i]))
 	}
+	s.displaced(ctx, ws, looks, g.seen, v.beyond)
 	return g, nil
 }
 
@@ -91,6 +93,9 @@ func lookFor(ws []intents.Watch) (of [][]*look, all []*look) {
 	of = make([][]*look, len(ws))
 	for i, w := range ws {
 		for _, a := range w.Attempts {
+			if a.Kind == intents.Alien { // its receipt says nothing of the intent
+				continue
+			}
 			l := &look{attempt: a}
 			of[i], all = append(of[i], l), append(all, l)
 		}

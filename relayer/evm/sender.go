@@ -32,6 +32,7 @@ type Sender struct {
 	tagless atomic.Bool // the node did not tell the block of our finality
 	pace    pace
 	recent  recent
+	toldLow atomic.Int64 // when a low balance was last told, in Unix nanoseconds
 	scrub   *strings.Replacer
 	log     *slog.Logger
 }
@@ -114,6 +115,7 @@ func (s *Sender) Plan(ctx context.Context, in intents.Intent) (intents.Plan, err
 	if err != nil {
 		return intents.Plan{}, err
 	}
+	s.low(ctx, q.balance)
 	f, err := s.fees(q, s.cfg.MaxFeePerGas)
 	if err != nil {
 		return intents.Plan{}, err
