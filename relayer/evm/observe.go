@@ -106,9 +106,6 @@ func lookFor(ws []intents.Watch) (of [][]*look, all []*look) {
 // receipts asks for all receipts and for where the chain stands, which is asked for first: a receipt that comes in between
 // counts as less deep than it is.
 func (s *Sender) receipts(ctx context.Context, all []*look) (view, error) {
-	if len(all) == 0 {
-		return view{}, nil
-	}
 	var height hexutil.Uint64
 	var tagged *block
 	calls := []rpc.BatchElem{{Method: "eth_blockNumber", Result: &height}}
