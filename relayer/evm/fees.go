@@ -2,6 +2,7 @@ package evm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/big"
 	"strings"
@@ -33,13 +34,12 @@ type callArgs struct {
 // quote asks in one call. A gas above 0 is taken, not asked for: after bytes were exposed an estimate proves nothing, since
 // a sibling that landed makes it fail. Errors: *intents.RefusedError where the recipient reverts, *ChainError, others.
 func (s *Sender) quote(ctx context.Context, t transfer, gas uint64) (quote, error) {
-	var chain, tip, balance hexutil.Big
+	var tip, balance hexutil.Big
 	var estimate hexutil.Uint64
 	var head struct {
 		Base *hexutil.Big `json:"baseFeePerGas"`
 	}
 	calls := []rpc.BatchElem{
-		{Method: "eth_chainId", Result: &chain},
 		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &head},
 		{Method: "eth_getBalance", Args: []any{s.from, "latest"}, Result: &balance},
 	}
@@ -54,11 +54,8 @@ func (s *Sender) quote(ctx context.Context, t transfer, gas uint64) (quote, erro
 	if err := s.batch(ctx, calls); err != nil {
 		return quote{}, refused(err)
 	}
-	if err := s.ours(ctx, chain); err != nil {
-		return quote{}, err
-	}
 	if head.Base == nil {
-		return quote{}, fmt.Errorf("the node at %s shows no base fee: not an EIP-1559 chain, or not synced", s.host)
+		return quote{}, errors.New("the node shows no base fee: not an EIP-1559 chain, or not synced")
 	}
 	if gas == 0 {
 		gas = withMargin(uint64(estimate))
@@ -68,7 +65,7 @@ func (s *Sender) quote(ctx context.Context, t transfer, gas uint64) (quote, erro
 
 // refused turns a revert of the estimate into a refusal. Text before code: nodes agree on neither.
 func refused(err error) error {
-	if e, ok := err.(*callError); ok && e.method == "eth_estimateGas" && strings.Contains(strings.ToLower(e.text), "revert") {
+	if e, ok := errors.AsType[*callError](err); ok && e.method == "eth_estimateGas" && strings.Contains(strings.ToLower(e.text), "revert") {
 		return &intents.RefusedError{Why: "the recipient does not take it: " + e.text}
 	}
 	return err

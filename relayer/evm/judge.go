@@ -30,7 +30,7 @@ func (s *Sender) observation(ctx context.Context, w intents.Watch, looks []*look
 		}
 		if o.No == 0 || weight(v.fact) > weight(o.Fact) {
 			o.No, o.Fact, o.Ref = l.attempt.No, v.fact, l.attempt.Name
-			o.Evidence = s.shown(l, v.note, head)
+			o.Evidence = shown(ctx, l, v.note, head)
 		}
 	}
 	if o.Fact == intents.NotSeen {
@@ -112,7 +112,7 @@ func (s *Sender) foreign(in intents.Intent, a intents.Attempt) string {
 }
 
 // shown is the evidence of a look: nothing when nothing was seen.
-func (s *Sender) shown(l *look, note string, head uint64) []byte {
+func shown(ctx context.Context, l *look, note string, head uint64) []byte {
 	if !l.receipt.mined() {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (s *Sender) shown(l *look, note string, head uint64) []byte {
 		Head  uint64 `json:"head"`
 		Depth uint64 `json:"depth"`
 		Note  string `json:"note,omitempty"`
-	}{l.receipt, s.host, head, l.receipt.depth(head), note})
+	}{l.receipt, hostOf(ctx), head, l.receipt.depth(head), note})
 	if err != nil { // cannot be: strings and numbers
 		return nil
 	}

@@ -2,6 +2,7 @@ package evm
 
 import (
 	"context"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -16,20 +17,73 @@ import (
 //
 // A counter slot without an intent is a filler: without bytes, and while its bytes are nowhere to be seen, Fill is wanted.
 // It returns an error when the node cannot be asked: look later.
+//
+// All that is said of one look comes from one node. Where that is not as high as the best, what it did not see is asked
+// of others too, and what nobody so high could see proves nothing.
 func (s *Sender) Observe(ctx context.Context, ws []intents.Watch) ([]intents.Observation, error) {
-	looks, all := lookFor(ws)
-	head, err := s.receipts(ctx, all)
-	if err == nil {
-		err = s.blocks(ctx, all, head)
+	r := s.round()
+	seen, behind, err := s.observeOnce(ctx, r, ws)
+	for err == nil && behind {
+		if behind, err = s.observeAgain(ctx, r, ws, seen); err != nil {
+			disbelieve(seen)
+			return seen, nil
+		}
 	}
-	if err != nil {
-		return nil, err
+	return seen, err
+}
+
+// observeAgain asks the next node for what was not seen yet, and keeps what says more.
+func (s *Sender) observeAgain(ctx context.Context, r *round, ws []intents.Watch, seen []intents.Observation) (behind bool, err error) {
+	var left []intents.Watch
+	var at []int
+	for i, o := range seen {
+		if o.Fact == intents.NotSeen || o.Fact == intents.Dead {
+			left, at = append(left, ws[i]), append(at, i)
+		}
 	}
-	seen := make([]intents.Observation, len(ws))
-	for i, w := range ws {
-		seen[i] = s.observation(ctx, w, looks[i], head)
+	if len(left) == 0 {
+		return false, nil
 	}
-	return seen, nil
+	again, behind, err := s.observeOnce(ctx, r, left)
+	for i, o := range again {
+		if old := seen[at[i]]; !behind || weight(o.Fact) > weight(old.Fact) {
+			seen[at[i]] = o
+		}
+	}
+	return behind, err
+}
+
+// disbelieve leaves no proof of absence that came from nodes behind.
+func disbelieve(seen []intents.Observation) {
+	for i, o := range seen {
+		if o.Fact == intents.Dead {
+			seen[i] = intents.Observation{Slot: o.Slot, After: o.After, Evidence: o.Evidence}
+		}
+	}
+}
+
+// observeOnce asks the next node that can answer. behind: others have shown higher blocks.
+func (s *Sender) observeOnce(ctx context.Context, r *round, ws []intents.Watch) (seen []intents.Observation, behind bool, err error) {
+	err = r.ask(ctx, func(ctx context.Context) error {
+		looks, all := lookFor(ws)
+		head, err := s.receipts(ctx, all)
+		if err == nil {
+			err = s.blocks(ctx, all, head)
+		}
+		if err != nil {
+			return err
+		}
+		if len(all) > 0 {
+			s.pool.sawHead(nodeOf(ctx), head)
+			behind = head < s.pool.best(time.Now())
+		}
+		seen = make([]intents.Observation, len(ws))
+		for i, w := range ws {
+			seen[i] = s.observation(ctx, w, looks[i], head)
+		}
+		return nil
+	})
+	return seen, behind, err
 }
 
 // look is one attempt and what the node showed of it.
@@ -88,7 +142,7 @@ func (s *Sender) receipts(ctx context.Context, all []*look) (head uint64, err er
 			all[i-1].receipt = nil // half an answer is none
 		}
 		if err == nil {
-			err = s.callError(c.Method, c.Error)
+			err = s.elemError(ctx, c)
 		}
 	}
 	if calls[0].Error != nil || failed == len(all) {
