@@ -72,7 +72,7 @@ func (s *Sender) callAt(ctx context.Context, n *node, calls []rpc.BatchElem) err
 	defer cancel()
 	if err := n.rpc.BatchCallContext(within, calls); err != nil {
 		s.noteError(ctx, n, err)
-		return s.callError(ctx, "batch of "+calls[0].Method, err, true)
+		return s.callError(ctx, "batch of "+calls[min(1, len(calls)-1)].Method, err, true) // behind eth_chainId
 	}
 	if slices.ContainsFunc(calls, func(c rpc.BatchElem) bool { return isLimit(c.Error) }) {
 		s.pool.cool(n, 0)

@@ -168,6 +168,7 @@ func (p *pool) compare(asked []*node, probes []probe) {
 		}
 		n.head, n.headAt = uint64(pr.newest.Number), time.Now()
 		n.syncing = pr.syncing != nil && pr.syncing != false
-		n.behind = newest-uint64(pr.newest.Timestamp) > uint64(lagMost/time.Second)
+		made := uint64(pr.newest.Timestamp)
+		n.behind = made > 0 && newest-made > uint64(lagMost/time.Second)
 	}
 }
