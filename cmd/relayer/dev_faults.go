@@ -16,7 +16,7 @@ type rpcFaults string
 // Decode takes the value, if there is one: --rpc-faults, --rpc-faults=SPEC, --rpc-faults SPEC.
 func (f *rpcFaults) Decode(ctx *kong.DecodeContext) error {
 	*f = "default"
-	if t := ctx.Scan.Peek(); t.Type != kong.FlagValueToken && t.InferredType() != kong.PositionalArgumentToken {
+	if !ctx.Scan.Peek().IsValue() {
 		return nil
 	}
 	spec, ok := ctx.Scan.Pop().Value.(string)

@@ -108,3 +108,6 @@ func newNode(e Endpoint, hc *http.Client) (*node, *url.URL, error) {
 	}
 	return &node{url: e.URL, host: u.Host, rpc: client, weight: max(e.Weight, 1)}, u, nil
 }
+
+// String shows the host alone.
+func (n *node) String() string { return "endpoint " + n.host }

@@ -166,7 +166,9 @@ func (p *pool) compare(asked []*node, probes []probe) {
 		if pr.err != nil {
 			continue
 		}
-		n.head, n.headAt = uint64(pr.newest.Number), time.Now()
+		if head := uint64(pr.newest.Number); head > 0 {
+			n.head, n.headAt = head, time.Now()
+		}
 		n.syncing = pr.syncing != nil && pr.syncing != false
 		made := uint64(pr.newest.Timestamp)
 		n.behind = made > 0 && newest-made > uint64(lagMost/time.Second)
