@@ -19,6 +19,8 @@
 //	no answer, no byte written                     not sent
 //	no answer, a byte written                      unknown
 //
+// Text is looked at before codes, since codes mean different things to different nodes.
+//
 // # Several endpoints
 //
 // Reads go to all by turns, as their weights say, and on to the next where one cannot answer. A send goes to the first of
@@ -31,6 +33,4 @@
 // is left alone by everybody, for as long as it asked or as long as that. When nothing else is left the throttle is calmed.
 // A node that syncs, or whose newest block is 30 s older than the newest of all, comes last. What a node does not see
 // is believed only when it is as high as the highest block anybody showed.
-//
-// Text is looked at before codes, since codes mean different things to different nodes.
 package evm
