@@ -24,6 +24,12 @@ type way interface {
 	Close()
 }
 
+// runner is a way with work of its own.
+type runner interface {
+	// Run returns when ctx has ended.
+	Run(ctx context.Context)
+}
+
 // signers is where counter scopes are made known.
 type signers interface {
 	// OpenSigner compares the chain's next number with ours. Errors: intents.ErrUnavailable.
@@ -77,8 +83,12 @@ func openEVM(r *config.Route, log *slog.Logger) (way, error) {
 	if err != nil {
 		return nil, err
 	}
+	var endpoints []evm.Endpoint
+	for _, e := range c.RPCURLs.All() {
+		endpoints = append(endpoints, evm.Endpoint{URL: e.URL.Reveal(), Weight: e.Weight})
+	}
 	s, err := evm.New(evm.Config{
-		RPCURL: c.RPCURL.Reveal(), ChainID: c.ChainID, Signer: signer, Assets: coins(r), Tokens: tokens, AllowData: c.AllowData,
+		RPCURL: c.RPCURL.Reveal(), Endpoints: endpoints, ChainID: c.ChainID, Signer: signer, Assets: coins(r), Tokens: tokens, AllowData: c.AllowData,
 		Confirmations: uint64(c.Confirmations), MaxFeePerGas: c.MaxFeePerGas.Big(), LowBalance: c.LowBalance.Big(), Timeout: r.SubmitTimeout, Logger: log,
 		Finality: evm.Finality(c.Finality), FeePercentile: c.FeePercentile, BumpAfter: uint64(c.BumpAfter), BumpPercent: uint64(c.BumpPercent),
 		MaxBumps: c.MaxBumps, NoBump: c.NoBump, ResendAfter: c.ResendAfter,

@@ -24,19 +24,22 @@ const (
 	mostCalls    = 200              // of one go
 )
 
-// Numbers tells how many nonces of the signer are used up by blocks, the pool left aside.
-func (s *Sender) Numbers(ctx context.Context) (map[string]int64, error) {
-	var count hexutil.Uint64
-	err := s.batch(ctx, []rpc.BatchElem{{Method: "eth_getTransactionCount", Args: []any{s.from, "latest"}, Result: &count}})
-	return map[string]int64{s.scope: int64(count)}, err
-}
-
 // Strangers finds the transactions that used the nonces of the scope from one on and before another, in blocks beyond
 // recall. It stops at the first it does not find, with an error when that is the first of all.
 func (s *Sender) Strangers(ctx context.Context, scope string, from, to int64) ([]intents.Foreign, error) {
 	if scope != s.scope {
 		return nil, fmt.Errorf("%s is not the scope %s", scope, s.scope)
 	}
+	var found []intents.Foreign
+	err := s.somewhere(ctx, func(ctx context.Context) (err error) {
+		found, err = s.strangers(ctx, from, to)
+		return err
+	})
+	return found, err
+}
+
+// strangers asks one node.
+func (s *Sender) strangers(ctx context.Context, from, to int64) ([]intents.Foreign, error) {
 	final, err := s.final(ctx)
 	if err != nil {
 		return nil, err
@@ -289,7 +292,7 @@ func tokens(data []byte) (to common.Address, amount *big.Int, ok bool) {
 }
 
 // told is the evidence about a used slot.
-func (h *history) told(_ context.Context, w intents.Watch, u *use, err error) []byte {
+func (h *history) told(ctx context.Context, w intents.Watch, u *use, err error) []byte {
 	e := struct {
 		Number int64  `json:"number"`
 		UsedBy string `json:"used_by,omitempty"`
@@ -299,7 +302,7 @@ func (h *history) told(_ context.Context, w intents.Watch, u *use, err error) []
 		Used   uint64 `json:"used"` // nonces used up at the final height
 		Host   string `json:"host"`
 		Error  string `json:"error,omitempty"`
-	}{Number: w.Slot.Number, Final: h.final, Used: h.used, Host: h.s.host}
+	}{Number: w.Slot.Number, Final: h.final, Used: h.used, Host: hostOf(ctx)}
 	if u != nil {
 		e.UsedBy, e.Block, e.Height = u.tx.Hash().Hex(), u.block.Hex(), u.number
 	}

@@ -23,45 +23,23 @@ import (
 // no higher fee is allowed.
 //
 // It returns an error when the node cannot be asked: look later.
+//
+// All that is said of one slot comes from one node. Where that is not as high as the best, what it did not see is asked
+// of others too, and what nobody so high could see proves nothing.
 func (s *Sender) Observe(ctx context.Context, ws []intents.Watch) ([]intents.Observation, error) {
-	g, err := s.observeOnce(ctx, ws)
+	r := s.round()
+	g, err := s.observeOnce(ctx, r, ws)
 	if err != nil {
 		return nil, err
 	}
+	for left := g.doubtful(); len(left) > 0; left = g.doubtful() {
+		if s.observeAgain(ctx, r, ws, g, left) != nil { // nobody else can be asked
+			g.disbelieve(left)
+			break
+		}
+	}
 	s.press(ws, g, time.Now())
 	return g.seen, nil
-}
-
-// glance is what one look at slots came to, one of each for every watch.
-type glance struct {
-	seen  []intents.Observation // what it proves
-	where []presence            // where the attempts are
-	view  view
-}
-
-func (s *Sender) observeOnce(ctx context.Context, ws []intents.Watch) (glance, error) {
-	looks, all := lookFor(ws)
-	v, err := s.receipts(ctx, all)
-	if err == nil {
-		err = s.blocks(ctx, ws, all, &v)
-	}
-	if err != nil {
-		return glance{}, err
-	}
-	g := glance{view: v}
-	for i, w := range ws {
-		g.seen = append(g.seen, s.observation(ctx, w, looks[i], v))
-		g.where = append(g.where, presenceOf(looks[i]))
-	}
-	s.displaced(ctx, ws, looks, g.seen, v.beyond)
-	return g, nil
-}
-
-// view is where the chain stands at one look.
-type view struct {
-	head   uint64
-	beyond uint64            // all up to this block is beyond recall; 0: nothing
-	next   map[string]uint64 // by scope, the lowest number no block has used; a scope that was not told is missing
 }
 
 // look is one attempt and what the node showed of it.
@@ -119,20 +97,20 @@ func (s *Sender) receipts(ctx context.Context, all []*look) (view, error) {
 	if err := s.batchEach(ctx, calls); err != nil {
 		return view{}, err
 	}
-	if e := calls[0].Error; e != nil {
-		return view{}, s.callError(calls[0].Method, e)
+	if calls[0].Error != nil {
+		return view{}, s.elemError(ctx, calls[0])
 	}
-	return view{head: uint64(height), beyond: s.beyond(ctx, uint64(height), tagged)}, s.told(calls[first:], all)
+	return view{head: uint64(height), beyond: s.beyond(ctx, uint64(height), tagged)}, s.told(ctx, calls[first:], all)
 }
 
 // told marks the looks for which there is no receipt. It returns an error when nothing was told of any.
-func (s *Sender) told(calls []rpc.BatchElem, all []*look) error {
+func (s *Sender) told(ctx context.Context, calls []rpc.BatchElem, all []*look) error {
 	var last error
 	failed := 0
 	for i, c := range calls {
 		if c.Error != nil {
 			all[i].receipt = nil // half an answer is none
-			last = s.callError(c.Method, c.Error)
+			last = s.elemError(ctx, c)
 			failed++
 			continue
 		}
@@ -144,14 +122,14 @@ func (s *Sender) told(calls []rpc.BatchElem, all []*look) error {
 	return last
 }
 
-// beyond says up to which block all is beyond recall; 0 where that is not known.
+// beyond says up to which block all is beyond recall, as the node under ctx has it; 0 where that is not known.
 func (s *Sender) beyond(ctx context.Context, head uint64, tagged *block) uint64 {
 	if s.cfg.Finality == FinalDepth {
 		return head + 1 - min(s.cfg.Confirmations, head+1)
 	}
 	missing := tagged == nil || tagged.Number == nil
-	if s.tagless.Swap(missing) != missing {
-		s.log.WarnContext(ctx, "finality changes", "tag", s.cfg.Finality, "told", !missing)
+	if s.pool.tells(nodeOf(ctx), !missing) {
+		s.log.WarnContext(ctx, "finality changes", "host", hostOf(ctx), "tag", s.cfg.Finality, "told", !missing)
 	}
 	if missing {
 		return 0
