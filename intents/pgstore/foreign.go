@@ -76,7 +76,7 @@ func (t *trial) displace(ctx context.Context, tx *sql.Conn, of slotRow, o intent
 func (t *trial) judge(ctx context.Context, tx *sql.Conn, since time.Time, again bool, o intents.Observation) (in intents.Intent, err error) {
 	matched, kept := t.suspects(since, again), false
 	if r := t.displaced; r != nil {
-		ch := intents.Displace(r.Intent, o, matched || t.f.Pays(r.Intent), t.actor, t.now)
+		ch := intents.Displace(r.Intent, o, matched || t.f.Pays(r.Intent), again, t.actor, t.now)
 		in = show(t.sheet.add(r, ch, r.looks), t.now)
 		kept = in.Slot.ID == t.slot.ID
 	} else if _, err := tx.ExecContext(ctx, closeFiller, t.slot.ID, t.detail); err != nil {

