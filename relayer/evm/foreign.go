@@ -19,7 +19,7 @@ import (
 
 const (
 	goneWait     = time.Minute      // until a nonce is looked for again whose transaction was not found
-	oddWait      = 15 * time.Second // until a receipt is looked for again of a transaction that is in a block
+	oddWait      = 15 * time.Second // until a node is asked again that did not answer, or has a block but not its receipt
 	mostSearches = 8                // numbers looked for in one go, each of which takes up to some 30 calls
 	mostCalls    = 200              // of one go
 )
@@ -104,6 +104,9 @@ func (h *history) attribute(ctx context.Context, w intents.Watch, o *intents.Obs
 	u, err := h.find(ctx, uint64(w.Slot.Number))
 	if err != nil {
 		*o = intents.Observation{Slot: w.Slot, Gone: true, After: goneWait, Evidence: h.told(ctx, w, nil, err)}
+		if _, asked := errors.AsType[*callError](err); asked { // another time, or another node, may answer
+			o.After = oddWait
+		}
 		return
 	}
 	for _, a := range w.Attempts {
