@@ -63,6 +63,19 @@ type RefusedError struct{ Why string }
 
 func (e *RefusedError) Error() string { return "refused: " + e.Why }
 
+// LimitedError says that the other side asks for fewer calls: not now, and the throttle is to be calmed for After.
+type LimitedError struct {
+	After time.Duration
+	Err   error // what it said
+}
+
+func (e *LimitedError) Error() string {
+	return fmt.Sprintf("asked for fewer calls for %s: %v", e.After.Round(time.Millisecond), e.Err)
+}
+
+// Unwrap gives what the other side said.
+func (e *LimitedError) Unwrap() error { return e.Err }
+
 // Why says what stood against a claim.
 type Why string
 

@@ -70,6 +70,7 @@ func (o *Observer) look(ctx context.Context, ws []intents.Watch) ([]intents.Obse
 	defer p.Done()
 	os, err := o.ask(ctx, ws)
 	if err != nil {
+		calmFor(o.throttle, err)
 		return nil, fmt.Errorf("observe: %w", err)
 	}
 	seen := strongest(ws, os)
@@ -255,6 +256,7 @@ func (o *Observer) attempt(ctx context.Context, w intents.Watch, kind intents.Ki
 	defer cancel()
 	a, err := o.sender.Prepare(prepare, w.Intent, w.Slot, kind, w.Attempts)
 	if err != nil {
+		calmFor(o.throttle, err)
 		return err
 	}
 	stored, err := o.attach(ctx, w, a, kind)

@@ -23,6 +23,12 @@ type way interface {
 	Close()
 }
 
+// runner is a way with work of its own.
+type runner interface {
+	// Run returns when ctx has ended.
+	Run(ctx context.Context)
+}
+
 // signers is where counter scopes are made known.
 type signers interface {
 	// OpenSigner compares the chain's next number with ours. Errors: intents.ErrUnavailable.
@@ -69,8 +75,12 @@ func openEVM(r *config.Route, log *slog.Logger) (way, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keystore: %w", err)
 	}
+	var endpoints []evm.Endpoint
+	for _, e := range c.RPCURLs.All() {
+		endpoints = append(endpoints, evm.Endpoint{URL: e.URL.Reveal(), Weight: e.Weight})
+	}
 	s, err := evm.New(evm.Config{
-		RPCURL: c.RPCURL.Reveal(), ChainID: c.ChainID, Signer: signer, Assets: r.Assets,
+		RPCURL: c.RPCURL.Reveal(), Endpoints: endpoints, ChainID: c.ChainID, Signer: signer, Assets: r.Assets,
 		Confirmations: uint64(c.Confirmations), MaxFeePerGas: c.MaxFeePerGas.Big(), Timeout: r.SubmitTimeout, Logger: log,
 		Finality: evm.Finality(c.Finality), FeePercentile: c.FeePercentile, BumpAfter: uint64(c.BumpAfter), BumpPercent: uint64(c.BumpPercent),
 		MaxBumps: c.MaxBumps, NoBump: c.NoBump, ResendAfter: c.ResendAfter,

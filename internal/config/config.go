@@ -80,9 +80,14 @@ type Throttle struct {
 
 // EVM is what a route of sender evm has besides. Zero numbers mean the sender's own default.
 type EVM struct {
-	RPCURL         Secret `toml:"rpc-url"` // required; path and query may hold keys and are never shown
-	RPCURLFile     string `toml:"rpc-url-file"`
-	RPCURLEnv      string `toml:"rpc-url-env"`
+	RPCURL     Secret `toml:"rpc-url"` // it or rpc-urls is required; path and query may hold keys and are never shown
+	RPCURLFile string `toml:"rpc-url-file"`
+	RPCURLEnv  string `toml:"rpc-url-env"`
+
+	RPCURLs     Endpoints `toml:"rpc-urls"` // instead of rpc-url: several, with weights for reads; see Endpoints
+	RPCURLsFile string    `toml:"rpc-urls-file"`
+	RPCURLsEnv  string    `toml:"rpc-urls-env"`
+
 	ChainID        uint64 `toml:"chain-id"` // required
 	Keystore       string `toml:"keystore"` // go-ethereum keystore file; required
 	Passphrase     Secret `toml:"passphrase"`

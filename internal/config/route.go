@@ -98,7 +98,7 @@ func (v *validator) broken(at string) {
 }
 
 func (v *validator) evm(at string, e EVM) {
-	v.url(at+"rpc-url", e.RPCURL, "http", "https")
+	v.endpoints(at, e)
 	v.check(e.ChainID > 0, at+"chain-id", e.ChainID, "the chain's id")
 	v.check(e.Keystore != "", at+"keystore", e.Keystore, "a keystore file of go-ethereum")
 }

@@ -16,10 +16,17 @@ import (
 	"github.com/nsqrelayer/relayer/intents"
 )
 
-// Config configures a [Sender]. RPCURL, ChainID and Signer are required.
+// Config configures a [Sender]. RPCURL or Endpoints, ChainID and Signer are required.
 type Config struct {
 	// RPCURL is the node: http or https. It may hold secrets; only its host is ever shown.
 	RPCURL string
+	// Endpoints are further nodes. Reads go to all by turns. Sends go to the first that works, RPCURL before them, and
+	// to the next where it does not take them.
+	Endpoints []Endpoint
+	// ProbeEvery is how often [Sender.Run] asks each node how it is. Default 5 s.
+	ProbeEvery time.Duration
+	// Weight is how many permits of the throttle one send takes, where the provider counts in units. Default: the route's.
+	Weight int
 	// ChainID is what is signed for, always. A node of another chain is not used.
 	ChainID uint64
 	// Signer owns the funds and signs.
@@ -53,7 +60,8 @@ type Config struct {
 	ResendAfter time.Duration
 	// AllowZero lets intents go to the zero address.
 	AllowZero bool
-	// Timeout ends one call to the node, its answer's body included. Default 10 s.
+	// Timeout ends one call to a node, its answer's body included; while other nodes are left to be asked, one gets half
+	// of what is left of it. Default 10 s.
 	Timeout time.Duration
 	// MaxConns bounds the connections of this sender. Default 64.
 	MaxConns int
@@ -73,7 +81,13 @@ const (
 
 // Validate returns all fields that make no sense, each as an *intents.InvalidError, joined. Secrets are not in them.
 func (c Config) Validate() error {
-	errs := []error{checkURL(c.RPCURL)}
+	var errs []error
+	if c.RPCURL != "" || len(c.Endpoints) == 0 {
+		errs = append(errs, checkURL(c.RPCURL))
+	}
+	for _, e := range c.Endpoints {
+		errs = append(errs, checkURL(e.URL))
+	}
 	if c.ChainID == 0 {
 		errs = append(errs, &intents.InvalidError{Field: "chain-id", Value: "0", Want: "the chain's id"})
 	}
@@ -89,7 +103,7 @@ func (c Config) Validate() error {
 	if c.GasLimit != 0 && c.GasLimit < params.TxGas {
 		errs = append(errs, &intents.InvalidError{Field: "gas-limit", Want: "at least 21000, or 0 to estimate"})
 	}
-	if c.Timeout < 0 || c.MaxConns < 0 {
+	if c.Timeout < 0 || c.MaxConns < 0 || c.ProbeEvery < 0 || c.Weight < 0 {
 		errs = append(errs, &intents.InvalidError{Field: "timeout, max-conns", Want: "nothing below 0"})
 	}
 	return errors.Join(append(errs, c.validatePace()...)...)
@@ -134,14 +148,22 @@ func (c Config) withDefaults() Config {
 	c.ResendAfter = cmp.Or(c.ResendAfter, 30*time.Second)
 	c.MaxFeePerGas = cmp.Or(c.MaxFeePerGas, big.NewInt(100*params.GWei))
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
+	c.ProbeEvery = cmp.Or(c.ProbeEvery, 5*time.Second)
 	c.MaxConns = cmp.Or(c.MaxConns, 64)
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }
 
-// newHTTP makes a client that makes one call when asked for one: no redirects, HTTP/1.1, a pool of its own, no proxy.
-// Deadlines are the requests'.
-func newHTTP(cfg Config) *http.Client {
+// endpoints are all of them, in order.
+func (c Config) endpoints() []Endpoint {
+	if c.RPCURL == "" {
+		return c.Endpoints
+	}
+	return append([]Endpoint{{URL: c.RPCURL}}, c.Endpoints...)
+}
+
+// newTransport is HTTP/1.1, with connections of its own and no proxy.
+func newTransport(cfg Config) *http.Transport {
 	t := &http.Transport{
 		TLSHandshakeTimeout:    cfg.Timeout,
 		MaxConnsPerHost:        cfg.MaxConns,
@@ -152,8 +174,13 @@ func newHTTP(cfg Config) *http.Client {
 		Protocols:              new(http.Protocols),
 	}
 	t.Protocols.SetHTTP1(true)
+	return t
+}
+
+// newHTTP makes a client that makes one call when asked for one: no redirects. Deadlines are the requests'.
+func newHTTP(t http.RoundTripper) *http.Client {
 	return &http.Client{
-		Transport:     bounded{t},
+		Transport:     t,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

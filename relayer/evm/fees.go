@@ -2,6 +2,7 @@ package evm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/big"
 	"strings"
@@ -34,10 +35,9 @@ type callArgs struct {
 // exposed an estimate proves nothing, since a sibling that landed makes it fail. Errors: *intents.RefusedError where the
 // recipient reverts, *ChainError, others.
 func (s *Sender) quote(ctx context.Context, t transfer, gas uint64) (q quote, err error) {
-	var chain, balance hexutil.Big
+	var balance hexutil.Big
 	var estimate hexutil.Uint64
 	calls := []rpc.BatchElem{
-		{Method: "eth_chainId", Result: &chain},
 		{Method: "eth_getBalance", Args: []any{s.from, "latest"}, Result: &balance},
 	}
 	if gas == 0 {
@@ -48,16 +48,14 @@ func (s *Sender) quote(ctx context.Context, t transfer, gas uint64) (q quote, er
 	m, fresh := s.prices.get(time.Now())
 	if !fresh {
 		calls = append(calls, v.calls(s.cfg.FeePercentile)...)
+		must++
 		defer func() { s.prices.put(q.market, time.Now()) }()
 	}
 	if err := s.batchMust(ctx, calls, must); err != nil {
 		return quote{}, refused(err)
 	}
-	if err := s.ours(ctx, chain); err != nil {
-		return quote{}, err
-	}
 	if !fresh {
-		if m, err = v.market(calls[must:], s.cfg.Tip); err != nil {
+		if m, err = v.market(calls[must-1:], s.cfg.Tip); err != nil {
 			return quote{}, err
 		}
 	}
@@ -69,7 +67,7 @@ func (s *Sender) quote(ctx context.Context, t transfer, gas uint64) (q quote, er
 
 // refused turns a revert of the estimate into a refusal. Text before code: nodes agree on neither.
 func refused(err error) error {
-	if e, ok := err.(*callError); ok && e.method == "eth_estimateGas" && strings.Contains(strings.ToLower(e.text), "revert") {
+	if e, ok := errors.AsType[*callError](err); ok && e.method == "eth_estimateGas" && strings.Contains(strings.ToLower(e.text), "revert") {
 		return &intents.RefusedError{Why: "the recipient does not take it: " + e.text}
 	}
 	return err

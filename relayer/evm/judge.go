@@ -33,7 +33,7 @@ func (s *Sender) observation(ctx context.Context, w intents.Watch, looks []*look
 			continue
 		}
 		o.No, o.Fact, o.Ref = l.attempt.No, t.fact, l.attempt.Name
-		if e := s.shown(l, t.note, v); e != nil || t.fact != intents.NotSeen {
+		if e := shown(ctx, l, t.note, v); e != nil || t.fact != intents.NotSeen {
 			o.Evidence = e
 		}
 	}
@@ -113,7 +113,7 @@ func (s *Sender) foreign(in intents.Intent, a intents.Attempt) string {
 }
 
 // shown is the evidence of a look: nothing when nothing was seen.
-func (s *Sender) shown(l *look, note string, v view) []byte {
+func shown(ctx context.Context, l *look, note string, v view) []byte {
 	if !l.receipt.mined() {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (s *Sender) shown(l *look, note string, v view) []byte {
 		Depth uint64 `json:"depth"`
 		Final uint64 `json:"final,omitempty"` // up to which block all is beyond recall
 		Note  string `json:"note,omitempty"`
-	}{l.receipt, s.host, v.head, l.receipt.depth(v.head), v.beyond, note})
+	}{l.receipt, hostOf(ctx), v.head, l.receipt.depth(v.head), v.beyond, note})
 	if err != nil { // cannot be: strings and numbers
 		return nil
 	}

@@ -59,8 +59,8 @@ func (p *prices) put(m market, now time.Time) {
 // historyBlocks is how many of the newest blocks say what a tip costs.
 const historyBlocks = 10
 
-// survey is what a node is asked about prices: the fee history, and in the older way what that may not tell, because the
-// node lacks it or no block had a transaction.
+// survey is what a node is asked about prices: its newest block, the fee history, and in the older way what that may not
+// tell, because the node lacks it or no block had a transaction.
 type survey struct {
 	history history
 	head    struct {
@@ -69,11 +69,11 @@ type survey struct {
 	suggested *hexutil.Big
 }
 
-// calls may fail one by one.
+// calls: the first must not fail, the others may.
 func (v *survey) calls(percentile float64) []rpc.BatchElem {
 	return []rpc.BatchElem{
-		{Method: "eth_feeHistory", Args: []any{hexutil.Uint64(historyBlocks), "latest", []float64{percentile}}, Result: &v.history},
 		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &v.head},
+		{Method: "eth_feeHistory", Args: []any{hexutil.Uint64(historyBlocks), "latest", []float64{percentile}}, Result: &v.history},
 		{Method: "eth_maxPriorityFeePerGas", Result: &v.suggested},
 	}
 }
@@ -81,11 +81,11 @@ func (v *survey) calls(percentile float64) []rpc.BatchElem {
 // market reads the answers; calls are those of the survey, made. A tip that is configured needs no answer.
 func (v *survey) market(calls []rpc.BatchElem, tip *big.Int) (market, error) {
 	m := market{tip: tip}
-	if calls[0].Error == nil {
-		m.base, m.tip = v.history.next(), cmp.Or(tip, v.history.tip())
-	}
-	if m.base == nil && calls[1].Error == nil && v.head.Base != nil {
+	if v.head.Base != nil {
 		m.base = v.head.Base.ToInt()
+	}
+	if calls[1].Error == nil {
+		m.base, m.tip = cmp.Or(v.history.next(), m.base), cmp.Or(tip, v.history.tip())
 	}
 	if m.tip == nil && calls[2].Error == nil && v.suggested != nil {
 		m.tip = v.suggested.ToInt()

@@ -2,6 +2,7 @@ package evm
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -22,8 +23,19 @@ import (
 // no higher fee is allowed.
 //
 // It returns an error when the node cannot be asked: look later.
+//
+// All that is said of one look comes from one node. Where that is not as high as the best, what it did not see is asked
+// of others too, and what nobody so high could see proves nothing.
 func (s *Sender) Observe(ctx context.Context, ws []intents.Watch) ([]intents.Observation, error) {
-	g, err := s.observeOnce(ctx, ws)
+	r := s.round()
+	g, err := s.observeOnce(ctx, r, ws)
+	for err == nil && g.behind {
+		if g.behind, err = s.observeAgain(ctx, r, ws, &g); err != nil {
+			disbelieve(g.seen)
+			s.press(ws, g, time.Now())
+			return g.seen, nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -31,28 +43,70 @@ func (s *Sender) Observe(ctx context.Context, ws []intents.Watch) ([]intents.Obs
 	return g.seen, nil
 }
 
-// glance is what one look at slots came to, one of each for every watch.
-type glance struct {
-	seen  []intents.Observation // what it proves
-	where []presence            // where the attempts are
-	view  view
+// observeAgain asks the next node for what was not seen yet, and keeps what says more.
+func (s *Sender) observeAgain(ctx context.Context, r *round, ws []intents.Watch, g *glance) (behind bool, err error) {
+	var left []intents.Watch
+	var at []int
+	for i, o := range g.seen {
+		if o.Fact == intents.NotSeen || o.Fact == intents.Dead {
+			left, at = append(left, ws[i]), append(at, i)
+		}
+	}
+	if len(left) == 0 {
+		return false, nil
+	}
+	again, err := s.observeOnce(ctx, r, left)
+	for i, o := range again.seen {
+		if old := g.seen[at[i]]; !again.behind || weight(o.Fact) > weight(old.Fact) {
+			g.seen[at[i]], g.where[at[i]] = o, again.where[i]
+		}
+	}
+	g.view.head = max(g.view.head, again.view.head)
+	maps.Copy(g.view.next, again.view.next)
+	return again.behind, err
 }
 
-func (s *Sender) observeOnce(ctx context.Context, ws []intents.Watch) (glance, error) {
-	looks, all := lookFor(ws)
-	v, err := s.receipts(ctx, all)
-	if err == nil {
-		err = s.blocks(ctx, ws, all, &v)
+// disbelieve leaves no proof of absence that came from nodes behind.
+func disbelieve(seen []intents.Observation) {
+	for i, o := range seen {
+		if o.Fact == intents.Dead {
+			seen[i] = intents.Observation{Slot: o.Slot, After: o.After, Evidence: o.Evidence}
+		}
 	}
-	if err != nil {
-		return glance{}, err
-	}
-	g := glance{view: v}
-	for i, w := range ws {
-		g.seen = append(g.seen, s.observation(ctx, w, looks[i], v))
-		g.where = append(g.where, presenceOf(looks[i]))
-	}
-	return g, nil
+}
+
+// glance is what one look at slots came to, one of each for every watch.
+type glance struct {
+	seen   []intents.Observation // what it proves
+	where  []presence            // where the attempts are
+	view   view
+	behind bool // others have shown higher blocks
+}
+
+// observeOnce asks the next node that can answer.
+func (s *Sender) observeOnce(ctx context.Context, r *round, ws []intents.Watch) (g glance, err error) {
+	err = r.ask(ctx, func(ctx context.Context) error {
+		g = glance{}
+		looks, all := lookFor(ws)
+		v, err := s.receipts(ctx, all)
+		if err == nil {
+			err = s.blocks(ctx, ws, all, &v)
+		}
+		if err != nil {
+			return err
+		}
+		if len(all) > 0 {
+			s.pool.sawHead(nodeOf(ctx), v.head)
+			g.behind = v.head < s.pool.best(time.Now())
+		}
+		g.view = v
+		for i, w := range ws {
+			g.seen = append(g.seen, s.observation(ctx, w, looks[i], v))
+			g.where = append(g.where, presenceOf(looks[i]))
+		}
+		return nil
+	})
+	return g, err
 }
 
 // view is where the chain stands at one look.
@@ -116,20 +170,20 @@ func (s *Sender) receipts(ctx context.Context, all []*look) (view, error) {
 	if err := s.batchEach(ctx, calls); err != nil {
 		return view{}, err
 	}
-	if e := calls[0].Error; e != nil {
-		return view{}, s.callError(calls[0].Method, e)
+	if e := calls[0]; e.Error != nil {
+		return view{}, s.elemError(ctx, e)
 	}
-	return view{head: uint64(height), beyond: s.beyond(ctx, uint64(height), tagged)}, s.told(calls[first:], all)
+	return view{head: uint64(height), beyond: s.beyond(ctx, uint64(height), tagged)}, s.told(ctx, calls[first:], all)
 }
 
 // told marks the looks for which there is no receipt. It returns an error when nothing was told of any.
-func (s *Sender) told(calls []rpc.BatchElem, all []*look) error {
+func (s *Sender) told(ctx context.Context, calls []rpc.BatchElem, all []*look) error {
 	var last error
 	failed := 0
 	for i, c := range calls {
 		if c.Error != nil {
 			all[i].receipt = nil // half an answer is none
-			last = s.callError(c.Method, c.Error)
+			last = s.elemError(ctx, c)
 			failed++
 			continue
 		}

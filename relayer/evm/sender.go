@@ -12,8 +12,6 @@ import (
 	"sync/atomic"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/nsqrelayer/relayer/intents"
 )
@@ -24,9 +22,8 @@ type Sender struct {
 	from    common.Address
 	chain   *big.Int
 	scope   string
-	host    string
-	rpc     *rpc.Client // reads
-	http    *http.Client
+	pool    *pool
+	http    *http.Client // sends
 	calls   atomic.Int64 // ids of sends
 	prices  prices
 	tagless atomic.Bool // the node did not tell the block of our finality
@@ -41,65 +38,35 @@ func New(cfg Config) (*Sender, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	u, err := url.Parse(cfg.RPCURL)
-	if err != nil {
-		return nil, checkURL(cfg.RPCURL)
-	}
-	hc := newHTTP(cfg)
-	client, err := rpc.DialOptions(context.Background(), cfg.RPCURL, rpc.WithHTTPClient(hc)) // dials nothing over HTTP
-	if err != nil {
-		return nil, checkURL("")
+	transport := newTransport(cfg)
+	reads := newHTTP(reading{transport})
+	var nodes []*node
+	var urls []*url.URL
+	for _, e := range cfg.endpoints() {
+		n, u, err := newNode(e, reads)
+		if err != nil {
+			return nil, err
+		}
+		nodes, urls = append(nodes, n), append(urls, u)
 	}
 	from := cfg.Signer.Address()
 	return &Sender{
 		cfg: cfg, from: from, chain: new(big.Int).SetUint64(cfg.ChainID),
-		scope: fmt.Sprintf("evm:%d:%s", cfg.ChainID, from), host: u.Host,
-		rpc: client, http: hc, scrub: newScrubber(u), log: cfg.Logger,
+		scope: fmt.Sprintf("evm:%d:%s", cfg.ChainID, from),
+		pool:  newPool(nodes), http: newHTTP(transport), scrub: newScrubber(urls...), log: cfg.Logger,
 	}, nil
 }
 
 // Close ends the sender's reads and gives back its idle connections.
 func (s *Sender) Close() {
-	s.rpc.Close()
+	for _, n := range s.pool.nodes {
+		n.rpc.Close()
+	}
 	s.http.CloseIdleConnections()
 }
 
 // Scope names the counter of the slots: "evm:", chain id, ":", the signer's address.
 func (s *Sender) Scope() string { return s.scope }
-
-// Check asks the node whether it is one of our chain, and for the signer's next nonce, the pool's transactions included:
-// that is where a store that does not know the scope yet begins. Errors: *ChainError; any other: the node cannot tell now.
-func (s *Sender) Check(ctx context.Context) (next int64, err error) {
-	var chain hexutil.Big
-	var nonce hexutil.Uint64
-	err = s.batch(ctx, []rpc.BatchElem{
-		{Method: "eth_chainId", Result: &chain},
-		{Method: "eth_getTransactionCount", Args: []any{s.from, "pending"}, Result: &nonce},
-	})
-	if err != nil {
-		return 0, err
-	}
-	return int64(nonce), s.ours(ctx, chain)
-}
-
-// ChainError says that the node is one of another chain.
-type ChainError struct {
-	Host       string
-	Want, Have *big.Int
-}
-
-func (e *ChainError) Error() string {
-	return fmt.Sprintf("the node at %s is of chain %v, want %v", e.Host, e.Have, e.Want)
-}
-
-// ours compares a chain id. Errors: *ChainError.
-func (s *Sender) ours(ctx context.Context, chain hexutil.Big) error {
-	if have := chain.ToInt(); have.Cmp(s.chain) != 0 {
-		s.log.ErrorContext(ctx, "node is of another chain", "host", s.host, "want", s.chain, "have", have)
-		return &ChainError{Host: s.host, Want: s.chain, Have: have}
-	}
-	return nil
-}
 
 // Plan checks the intent, estimates its gas and prices it at the cap. It returns a *intents.RefusedError for an asset,
 // destination or amount that no transfer can carry, and where the recipient's code reverts. A node of another chain, a
@@ -121,7 +88,7 @@ func (s *Sender) Plan(ctx context.Context, in intents.Intent) (intents.Plan, err
 		return intents.Plan{}, fmt.Errorf("signer %s has %v wei and needs %v", s.from, q.balance, need)
 	}
 	cost := intents.AmountOf(times(s.cfg.MaxFeePerGas, q.gas))
-	return intents.Plan{Slot: intents.Counter, Scope: s.scope, Cost: cost, Again: intents.Always, Seen: true}, nil
+	return intents.Plan{Slot: intents.Counter, Scope: s.scope, Cost: cost, Weight: s.cfg.Weight, Again: intents.Always, Seen: true}, nil
 }
 
 // transfer is what a transaction does.
