@@ -12,8 +12,8 @@ import (
 	"github.com/nsqrelayer/relayer/relayer/evm"
 )
 
-// history is an answer of eth_feeHistory: tips of blocks, in gwei (negative: an empty block), and the next base fee.
-func history(next int64, tips ...int64) string {
+// feeHistory is an answer of eth_feeHistory: tips of blocks, in gwei (negative: an empty block), and the next base fee.
+func feeHistory(next int64, tips ...int64) string {
 	var used, rewards []string
 	for _, tip := range tips {
 		ratio := "0.5"
@@ -36,17 +36,17 @@ func TestFees(t *testing.T) {
 		change                  func(*evm.Config)
 		cap, tip                int64 // wei; cap 0: not now
 	}{
-		{name: "the median tip", history: history(2, 5, 1, 3), cap: 7 * params.GWei, tip: 3 * params.GWei},
-		{name: "empty blocks do not count", history: history(2, -1, 3, -1, -1), cap: 7 * params.GWei, tip: 3 * params.GWei},
-		{name: "all blocks empty", history: history(2, -1, -1), cap: 5 * params.GWei, tip: params.GWei},
-		{name: "nobody tips", history: history(2, 0, 0), cap: 4*params.GWei + 1, tip: 1},
+		{name: "the median tip", history: feeHistory(2, 5, 1, 3), cap: 7 * params.GWei, tip: 3 * params.GWei},
+		{name: "empty blocks do not count", history: feeHistory(2, -1, 3, -1, -1), cap: 7 * params.GWei, tip: 3 * params.GWei},
+		{name: "all blocks empty", history: feeHistory(2, -1, -1), cap: 5 * params.GWei, tip: params.GWei},
+		{name: "nobody tips", history: feeHistory(2, 0, 0), cap: 4*params.GWei + 1, tip: 1},
 		{name: "no history", history: missing, cap: 3 * params.GWei, tip: params.GWei},
 		{name: "history is null", history: "null", cap: 3 * params.GWei, tip: params.GWei},
 		{name: "history is nonsense", history: `{"baseFeePerGas":"0x1"}`, cap: 3 * params.GWei, tip: params.GWei},
-		{name: "a tip of our own", history: history(2, 5), change: func(c *evm.Config) { c.Tip = big.NewInt(7) }, cap: 4*params.GWei + 7, tip: 7},
-		{name: "case 71: tip and base fee together are capped", history: history(30, 5), cap: 50 * params.GWei, tip: 5 * params.GWei},
-		{name: "case 71: a tip above the cap", history: history(1, 80), cap: 50 * params.GWei, tip: 50 * params.GWei},
-		{name: "case 71: the base fee is above the cap", history: history(51, 1)},
+		{name: "a tip of our own", history: feeHistory(2, 5), change: func(c *evm.Config) { c.Tip = big.NewInt(7) }, cap: 4*params.GWei + 7, tip: 7},
+		{name: "case 71: tip and base fee together are capped", history: feeHistory(30, 5), cap: 50 * params.GWei, tip: 5 * params.GWei},
+		{name: "case 71: a tip above the cap", history: feeHistory(1, 80), cap: 50 * params.GWei, tip: 50 * params.GWei},
+		{name: "case 71: the base fee is above the cap", history: feeHistory(51, 1)},
 		{name: "nobody suggests a tip", history: missing, suggests: missing},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestFees(t *testing.T) {
 func TestFeesAsked(t *testing.T) {
 	t.Parallel()
 	node := quiet()
-	node["eth_feeHistory"] = history(2, 1)
+	node["eth_feeHistory"] = feeHistory(2, 1)
 	f := newFront(t, scripted(t, node))
 	asked := make(map[string]int)
 	var last string
@@ -111,7 +111,7 @@ func TestFeesFresh(t *testing.T) {
 	f := newFront(t, scripted(t, node))
 	f.says(func(c call) string {
 		if c.Method == "eth_feeHistory" {
-			return history(base, 1)
+			return feeHistory(base, 1)
 		}
 		return ""
 	})
@@ -121,7 +121,7 @@ func TestFeesFresh(t *testing.T) {
 	}
 	f.says(func(c call) string {
 		if c.Method == "eth_feeHistory" {
-			return history(10, 1)
+			return feeHistory(10, 1)
 		}
 		return ""
 	})

@@ -62,7 +62,7 @@ const historyBlocks = 10
 // survey is what a node is asked about prices: its newest block, the fee history, and in the older way what that may not
 // tell, because the node lacks it or no block had a transaction.
 type survey struct {
-	history history
+	history feeHistory
 	head    struct {
 		Base *hexutil.Big `json:"baseFeePerGas"`
 	}
@@ -99,15 +99,15 @@ func (v *survey) market(calls []rpc.BatchElem, tip *big.Int) (market, error) {
 	return m, nil
 }
 
-// history is the answer of eth_feeHistory.
-type history struct {
+// feeHistory is the answer of eth_feeHistory.
+type feeHistory struct {
 	Base   []*hexutil.Big   `json:"baseFeePerGas"` // one more than there are blocks: the next one's comes last
 	Used   []float64        `json:"gasUsedRatio"`
 	Reward [][]*hexutil.Big `json:"reward"`
 }
 
 // next is the base fee of the next block, nil when it is not told.
-func (h history) next() *big.Int {
+func (h feeHistory) next() *big.Int {
 	if len(h.Base) == 0 || h.Base[len(h.Base)-1] == nil {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (h history) next() *big.Int {
 
 // tip is the median over the blocks that were not empty, and at least a wei, under which pools take nothing. Nil when
 // there were none.
-func (h history) tip() *big.Int {
+func (h feeHistory) tip() *big.Int {
 	var tips []*big.Int
 	for i, r := range h.Reward {
 		if i < len(h.Used) && h.Used[i] > 0 && len(r) > 0 && r[0] != nil {
