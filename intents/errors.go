@@ -90,7 +90,8 @@ const (
 	WhyAgain   Why = "again"   // its bytes must not be sent again
 	WhyLane    Why = "lane"    // another intent of its lane goes first
 	WhyFunds   Why = "funds"   // the account cannot cover amount and cost
-	WhyNoSlot  Why = "no_slot" // the signer is frozen or its window is full
+	WhyFrozen  Why = "frozen"  // the signer gives out no numbers until a person looks
+	WhyNoSlot  Why = "no_slot" // the signer's window is full
 )
 
 // NotClaimedError says why a claim was not had and, where that is known, until when there is no use in asking again.

@@ -3,6 +3,7 @@ package relayer
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
@@ -28,8 +29,10 @@ func (w *Worker) carry(j *job, c intents.Claimed, t term, p *Permit) Disposition
 // bytes gives the stored bytes to send: those there already, else it prepares and attaches them. Without bytes the
 // result says what became of the attempt. Errors: it is not known what is stored.
 func (w *Worker) bytes(j *job, c intents.Claimed) (intents.Attempt, intents.Result, error) {
-	if n := len(c.Attempts); n > 0 {
-		return c.Attempts[n-1], intents.Result{}, nil
+	for _, a := range slices.Backward(c.Attempts) {
+		if a.Kind.Pays() { // an empty use of the slot, or what a stranger sent, is not ours to send again
+			return a, intents.Result{}, nil
+		}
 	}
 	a, err := w.prepare(j.work, c.Intent, c.Slot())
 	if refused, ok := errors.AsType[*intents.RefusedError](err); ok {

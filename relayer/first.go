@@ -23,9 +23,15 @@ func (w *Worker) first(j *job, in intents.Intent) (out Disposition, moved bool) 
 	case in.Paused:
 		return w.park(j, in, 0)
 	}
+	if wait, frozen := w.gates.closed(time.Now()); wait > 0 && in.Slot.Kind == intents.NoSlot {
+		return w.shutOut(j, in, wait, frozen)
+	}
 	plan, err := w.plan(j, in)
 	if err != nil {
 		return w.unplanned(j, in, "plan", err)
+	}
+	if wait, frozen := w.pass(in, plan); wait > 0 {
+		return w.shutOut(j, in, wait, frozen)
 	}
 	permit, out, ok := w.permit(j, plan.Weight)
 	if !ok {

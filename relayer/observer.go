@@ -15,7 +15,7 @@ import (
 
 // Observer finds out what became of what was sent. It works for every intent with stored bytes that is not final, also
 // for those in review: there it only reads, and proof may end it. One works per route, by a lease row; two at once only
-// waste.
+// waste. It is not safe for concurrent use.
 type Observer struct {
 	cfg      Config
 	due      Due
@@ -24,6 +24,7 @@ type Observer struct {
 	sender   Sender
 	throttle *Throttle
 	log      *slog.Logger
+	census   census
 }
 
 // NewObserver makes the observer of a route. It draws its permits from the throttle's share for reads.
@@ -41,6 +42,9 @@ func (o *Observer) Observe(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	ws, err := o.witness.Watches(ctx, o.cfg.Route, o.cfg.ObserveMost)
+	if err == nil {
+		o.number(ctx, len(ws) > 0)
+	}
 	if err != nil || len(ws) == 0 {
 		return 0, err
 	}

@@ -27,6 +27,9 @@ type cli struct {
 	Pause   pauseCmd   `cmd:"" help:"Stop a route from claiming, in all processes."`
 	Resume  resumeCmd  `cmd:"" help:"Let a paused route claim again."`
 	Account accountCmd `cmd:"" help:"Credit and show accounts."`
+	Observe observeCmd `cmd:"" help:"Ask the other side once what became of an intent."`
+	Attempt attemptCmd `cmd:"" help:"Send more for an intent, in its slot."`
+	EVM     evmCmd     `cmd:"" name:"evm" help:"Signers of EVM chains."`
 	Version versionCmd `cmd:"" help:"Show version, commit and date."`
 }
 

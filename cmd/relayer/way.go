@@ -65,9 +65,11 @@ type evmWay struct {
 	log    *slog.Logger
 }
 
-// defaultWindow is how many nonces of a signer may be open at once. Pools keep 16 executable transactions of an account
-// for certain and 64 that wait for an earlier one (go-ethereum, core/txpool/legacypool).
-const defaultWindow = 64
+// defaultWindow is how many nonces of a signer may be given out that the chain has not used yet. Pools keep 16 executable
+// transactions of an account for certain (go-ethereum, core/txpool/legacypool, AccountSlots); what is above may be thrown
+// out, and then all behind it waits for a nonce that is nowhere. At a block in 12 s that is up to 1.3 transactions a
+// second for each signer; more signers, or a larger window against a node whose pool is as large, give more.
+const defaultWindow = 16
 
 func openEVM(r *config.Route, log *slog.Logger) (way, error) {
 	c := r.EVM
@@ -81,7 +83,7 @@ func openEVM(r *config.Route, log *slog.Logger) (way, error) {
 	}
 	s, err := evm.New(evm.Config{
 		RPCURL: c.RPCURL.Reveal(), Endpoints: endpoints, ChainID: c.ChainID, Signer: signer, Assets: r.Assets,
-		Confirmations: uint64(c.Confirmations), MaxFeePerGas: c.MaxFeePerGas.Big(), Timeout: r.SubmitTimeout, Logger: log,
+		Confirmations: uint64(c.Confirmations), MaxFeePerGas: c.MaxFeePerGas.Big(), LowBalance: c.LowBalance.Big(), Timeout: r.SubmitTimeout, Logger: log,
 		Finality: evm.Finality(c.Finality), FeePercentile: c.FeePercentile, BumpAfter: uint64(c.BumpAfter), BumpPercent: uint64(c.BumpPercent),
 		MaxBumps: c.MaxBumps, NoBump: c.NoBump, ResendAfter: c.ResendAfter,
 	})

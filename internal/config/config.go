@@ -95,7 +95,8 @@ type EVM struct {
 	PassphraseEnv  string `toml:"passphrase-env"`
 	Confirmations  int    `toml:"confirmations"`
 	MaxFeePerGas   Wei    `toml:"max-fee-per-gas"`
-	Window         int    `toml:"window"` // nonces that may be open at once
+	Window         int    `toml:"window"`      // nonces that may be given out and not used yet. Default 16
+	LowBalance     Wei    `toml:"low-balance"` // of the signer, under which planning warns. Default: never
 
 	Finality      string        `toml:"finality"`       // depth (see confirmations), safe or finalized. Default depth
 	FeePercentile float64       `toml:"fee-percentile"` // of the tips in a block, which one is paid. Default 50

@@ -58,6 +58,8 @@ type Config struct {
 	// ResendAfter is how long bytes must have been out of sight before the same bytes go out again. Default 30 s, doubling
 	// with each time, at most intents.MostRetry.
 	ResendAfter time.Duration
+	// LowBalance is the balance of the signer, in wei, under which planning warns. Nil: never.
+	LowBalance *big.Int
 	// AllowZero lets intents go to the zero address.
 	AllowZero bool
 	// Timeout ends one call to a node, its answer's body included; while other nodes are left to be asked, one gets half

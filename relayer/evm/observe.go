@@ -16,7 +16,8 @@ import (
 
 // Observe looks for the receipts of all attempts, in batches. A receipt is final when its block is beyond recall, by depth
 // or by the node's tag as configured, and is the canonical one of its height, and its transaction is the intent's. One less
-// deep is included; a transaction without receipt that the node knows is pending. Nothing else proves anything.
+// deep is included; a transaction without receipt that the node knows is pending. A slot whose nonce another transaction of the signer used, beyond recall, is dead: see displaced.
+// Nothing else proves anything.
 //
 // Of a slot that may still be used it asks for Fill while a filler has no bytes; for a higher attempt when the slot holds
 // up its signer and the chain has moved on without it; and for the same bytes again while they are nowhere to be seen, or
@@ -104,6 +105,7 @@ func (s *Sender) observeOnce(ctx context.Context, r *round, ws []intents.Watch) 
 			g.seen = append(g.seen, s.observation(ctx, w, looks[i], v))
 			g.where = append(g.where, presenceOf(looks[i]))
 		}
+		s.displaced(ctx, ws, looks, g.seen, v.beyond)
 		return nil
 	})
 	return g, err
@@ -144,6 +146,9 @@ func lookFor(ws []intents.Watch) (of [][]*look, all []*look) {
 	of = make([][]*look, len(ws))
 	for i, w := range ws {
 		for _, a := range w.Attempts {
+			if a.Kind == intents.Alien { // its receipt says nothing of the intent
+				continue
+			}
 			l := &look{attempt: a}
 			of[i], all = append(of[i], l), append(all, l)
 		}
@@ -159,10 +164,7 @@ func (s *Sender) receipts(ctx context.Context, all []*look) (view, error) {
 	}
 	var height hexutil.Uint64
 	var tagged *block
-	calls := []rpc.BatchElem{{Method: "eth_blockNumber", Result: &height}}
-	if s.cfg.Finality != FinalDepth {
-		calls = append(calls, rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{string(s.cfg.Finality), false}, Result: &tagged})
-	}
+	calls := s.standCalls(&height, &tagged)
 	first := len(calls)
 	for _, l := range all {
 		calls = append(calls, rpc.BatchElem{Method: "eth_getTransactionReceipt", Args: []any{l.attempt.Name}, Result: &l.receipt})
@@ -174,6 +176,15 @@ func (s *Sender) receipts(ctx context.Context, all []*look) (view, error) {
 		return view{}, s.elemError(ctx, e)
 	}
 	return view{head: uint64(height), beyond: s.beyond(ctx, uint64(height), tagged)}, s.told(ctx, calls[first:], all)
+}
+
+// standCalls ask for the height of the chain, and for the block of the tag where that says what is final.
+func (s *Sender) standCalls(height *hexutil.Uint64, tagged **block) []rpc.BatchElem {
+	calls := []rpc.BatchElem{{Method: "eth_blockNumber", Result: height}}
+	if s.cfg.Finality != FinalDepth {
+		calls = append(calls, rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{string(s.cfg.Finality), false}, Result: tagged})
+	}
+	return calls
 }
 
 // told marks the looks for which there is no receipt. It returns an error when nothing was told of any.

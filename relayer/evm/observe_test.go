@@ -162,7 +162,7 @@ func TestObserveCancel(t *testing.T) {
 	}
 }
 
-// TestObserveFiller: a number without an intent is filled, and filled again with the same bytes while they are not seen.
+// TestObserveFiller, case 67: a number without an intent is filled, and filled again with the same bytes while they are not seen.
 func TestObserveFiller(t *testing.T) {
 	t.Parallel()
 	c := startChain(t, nil)

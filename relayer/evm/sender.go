@@ -25,6 +25,7 @@ type Sender struct {
 	pool    *pool
 	http    *http.Client // sends
 	calls   atomic.Int64 // ids of sends
+	toldLow atomic.Int64 // when a low balance was last told, in Unix nanoseconds
 	prices  prices
 	tagless atomic.Bool // the node did not tell the block of our finality
 	pace    pace
@@ -80,6 +81,7 @@ func (s *Sender) Plan(ctx context.Context, in intents.Intent) (intents.Plan, err
 	if err != nil {
 		return intents.Plan{}, err
 	}
+	s.low(ctx, q.balance)
 	f, err := s.fees(q, s.cfg.MaxFeePerGas)
 	if err != nil {
 		return intents.Plan{}, err

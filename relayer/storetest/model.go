@@ -46,6 +46,7 @@ func operations() []operation {
 		{"take", (*twin).take}, {"create", (*twin).create}, {"authorize", (*twin).authorize}, {"cancel", (*twin).cancel},
 		{"read", (*twin).read}, {"reclaim", (*twin).reclaim}, {"again", (*twin).again}, {"refuse", (*twin).refuse},
 		{"pause", (*twin).pause}, {"credit", (*twin).credit}, {"signer", (*twin).signer},
+		{"turn", (*twin).turn},
 	}
 }
 
