@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/internal/config"
@@ -61,6 +62,7 @@ func (webhookWay) open(context.Context, signers) error { return nil }
 
 type evmWay struct {
 	*evm.Sender
+	signer evm.Signer
 	window int
 	log    *slog.Logger
 }
@@ -73,16 +75,20 @@ const defaultWindow = 16
 
 func openEVM(r *config.Route, log *slog.Logger) (way, error) {
 	c := r.EVM
-	signer, err := evm.OpenKeystore(c.Keystore, c.Passphrase.Reveal())
+	signer, err := openSigner(r)
 	if err != nil {
-		return nil, fmt.Errorf("keystore: %w", err)
+		return nil, err
+	}
+	tokens, err := evm.ParseTokens(c.Tokens)
+	if err != nil {
+		return nil, err
 	}
 	var endpoints []evm.Endpoint
 	for _, e := range c.RPCURLs.All() {
 		endpoints = append(endpoints, evm.Endpoint{URL: e.URL.Reveal(), Weight: e.Weight})
 	}
 	s, err := evm.New(evm.Config{
-		RPCURL: c.RPCURL.Reveal(), Endpoints: endpoints, ChainID: c.ChainID, Signer: signer, Assets: r.Assets,
+		RPCURL: c.RPCURL.Reveal(), Endpoints: endpoints, ChainID: c.ChainID, Signer: signer, Assets: coins(r), Tokens: tokens, AllowData: c.AllowData,
 		Confirmations: uint64(c.Confirmations), MaxFeePerGas: c.MaxFeePerGas.Big(), LowBalance: c.LowBalance.Big(), Timeout: r.SubmitTimeout, Logger: log,
 		Finality: evm.Finality(c.Finality), FeePercentile: c.FeePercentile, BumpAfter: uint64(c.BumpAfter), BumpPercent: uint64(c.BumpPercent),
 		MaxBumps: c.MaxBumps, NoBump: c.NoBump, ResendAfter: c.ResendAfter,
@@ -91,7 +97,37 @@ func openEVM(r *config.Route, log *slog.Logger) (way, error) {
 	if window == 0 {
 		window = defaultWindow
 	}
-	return evmWay{Sender: s, window: window, log: log}, err
+	return evmWay{Sender: s, signer: signer, window: window, log: log}, err
+}
+
+// Close ends what the sender and a signer elsewhere hold open.
+func (e evmWay) Close() {
+	e.Sender.Close()
+	if c, ok := e.signer.(interface{ Close() }); ok {
+		c.Close()
+	}
+}
+
+// coins are the assets of a route that are no tokens: the chain's own coin.
+func coins(r *config.Route) []string {
+	return slices.DeleteFunc(slices.Clone(r.Assets), func(asset string) bool { return r.EVM.Tokens[asset] != "" })
+}
+
+// openSigner opens the route's keystore, or its signer elsewhere, which is not asked yet.
+func openSigner(r *config.Route) (evm.Signer, error) {
+	c := r.EVM
+	if url := c.SignerURL.Reveal(); url != "" {
+		addr, err := evm.ParseAddress("signer-address", c.SignerAddress)
+		if err != nil {
+			return nil, err
+		}
+		return evm.NewRemote(evm.RemoteConfig{URL: url, Kind: evm.RemoteKind(c.SignerKind), Address: addr, Timeout: r.PrepareTimeout})
+	}
+	k, err := evm.OpenKeystore(c.Keystore, c.Passphrase.Reveal())
+	if err != nil {
+		return nil, fmt.Errorf("keystore: %w", err)
+	}
+	return k, nil
 }
 
 // open checks the chain and opens the signer. One whose chain is ahead of our numbers is frozen: somebody else sends

@@ -89,7 +89,7 @@ type EVM struct {
 	RPCURLsEnv  string    `toml:"rpc-urls-env"`
 
 	ChainID        uint64 `toml:"chain-id"` // required
-	Keystore       string `toml:"keystore"` // go-ethereum keystore file; required
+	Keystore       string `toml:"keystore"` // go-ethereum keystore file; required, or signer-url
 	Passphrase     Secret `toml:"passphrase"`
 	PassphraseFile string `toml:"passphrase-file"`
 	PassphraseEnv  string `toml:"passphrase-env"`
@@ -105,6 +105,15 @@ type EVM struct {
 	MaxBumps      int           `toml:"max-bumps"`      // how often; then the same bytes go on. Default 10
 	NoBump        bool          `toml:"no-bump"`        // for chains without a pool: fees are never raised
 	ResendAfter   time.Duration `toml:"resend-after"`   // bytes out of sight for so long go out again, then at growing intervals. Default 30s
+
+	SignerURL     Secret `toml:"signer-url"` // a remote signer in place of the keystore
+	SignerURLFile string `toml:"signer-url-file"`
+	SignerURLEnv  string `toml:"signer-url-env"`
+	SignerKind    string `toml:"signer-kind"`    // clef or web3signer
+	SignerAddress string `toml:"signer-address"` // the account it signs for
+
+	Tokens    Tokens `toml:"tokens"`     // ERC-20 contracts by asset. Other assets are the chain's own coin
+	AllowData bool   `toml:"allow-data"` // intents may call contracts, with the data in metadata evm.data. Default false
 }
 
 // Webhook is what a route of sender webhook has besides.

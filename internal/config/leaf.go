@@ -45,7 +45,7 @@ func walk(prefix string, v reflect.Value, yield func(leaf) bool) bool {
 			continue // not a setting
 		case option == "inline":
 			more = walk(prefix, value, yield)
-		case value.Kind() == reflect.Map:
+		case value.Kind() == reflect.Map && !isScalar(value):
 			more = walkMap(path, value, yield)
 		case value.Kind() == reflect.Struct && !isScalar(value):
 			more = walk(path, value, yield)

@@ -100,7 +100,22 @@ func (v *validator) broken(at string) {
 func (v *validator) evm(at string, e EVM) {
 	v.endpoints(at, e)
 	v.check(e.ChainID > 0, at+"chain-id", e.ChainID, "the chain's id")
-	v.check(e.Keystore != "", at+"keystore", e.Keystore, "a keystore file of go-ethereum")
+	v.signer(at, e)
+}
+
+// signer wants exactly one: a keystore, or a remote signer with its kind and address.
+func (v *validator) signer(at string, e EVM) {
+	set := func(name string) bool { return v.cfg.from[at+name] != "" }
+	if !set("signer-url") && !set("signer-url-file") && !set("signer-url-env") {
+		v.check(e.Keystore != "", at+"keystore", e.Keystore, "a keystore file of go-ethereum, or signer-url")
+		v.check(e.SignerKind == "", at+"signer-kind", e.SignerKind, "nothing without signer-url")
+		v.check(e.SignerAddress == "", at+"signer-address", e.SignerAddress, "nothing without signer-url")
+		return
+	}
+	v.check(e.Keystore == "", at+"keystore", e.Keystore, "nothing beside signer-url")
+	v.url(at+"signer-url", e.SignerURL, "http", "https")
+	v.check(e.SignerKind == "clef" || e.SignerKind == "web3signer", at+"signer-kind", e.SignerKind, "clef or web3signer")
+	v.check(isAddress(e.SignerAddress), at+"signer-address", e.SignerAddress, "an address: 0x and 40 hex digits")
 }
 
 func (v *validator) webhook(at string, w Webhook) {

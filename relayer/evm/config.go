@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/nsqrelayer/relayer/intents"
@@ -31,6 +32,11 @@ type Config struct {
 	ChainID uint64
 	// Signer owns the funds and signs.
 	Signer Signer
+	// Tokens are ERC-20 contracts by asset. An asset that is a token is not the native coin.
+	Tokens map[string]Token
+	// AllowData lets intents call contracts: see [DataKey]. Where everybody may publish intents, everybody may then have
+	// the signer call anything.
+	AllowData bool
 	// Assets are the names of the chain's native coin in intents. Default: ETH.
 	Assets []string
 	// Confirmations is at which depth a receipt is final; the block itself counts as one. Default 12. Used with FinalDepth.
@@ -95,6 +101,11 @@ func (c Config) Validate() error {
 	}
 	if c.Signer == nil {
 		errs = append(errs, &intents.InvalidError{Field: "keystore", Want: "a signer"})
+	}
+	for asset, token := range c.Tokens {
+		if asset == "" || token.Address == (common.Address{}) || slices.Contains(c.Assets, asset) {
+			errs = append(errs, &intents.InvalidError{Field: "tokens", Value: asset, Want: "an asset that is not the native coin, and its contract"})
+		}
 	}
 	if c.MaxFeePerGas != nil && c.MaxFeePerGas.Sign() <= 0 {
 		errs = append(errs, &intents.InvalidError{Field: "max-fee-per-gas", Value: c.MaxFeePerGas.String(), Want: "wei, above 0"})

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ethereum/go-ethereum/common"
+
 	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/relayer/evm"
 )
@@ -20,6 +22,10 @@ func TestConfigValidate(t *testing.T) {
 		{"rpc-url", func(c *evm.Config) { c.RPCURL = "" }},
 		{"rpc-url", func(c *evm.Config) { c.RPCURL = "ws://node.example/SECRETKEY" }},
 		{"rpc-url", func(c *evm.Config) { c.RPCURL = "http://node.example/%zz-SECRETKEY" }},
+		{"tokens", func(c *evm.Config) { c.Tokens = map[string]evm.Token{"USDC": {}} }},
+		{"tokens", func(c *evm.Config) {
+			c.Assets, c.Tokens = []string{"ETH"}, map[string]evm.Token{"ETH": {Address: common.HexToAddress("0x1")}}
+		}},
 		{"chain-id", func(c *evm.Config) { c.ChainID = 0 }},
 		{"keystore", func(c *evm.Config) { c.Signer = nil }},
 		{"max-fee-per-gas", func(c *evm.Config) { c.MaxFeePerGas = new(big.Int) }},

@@ -1,4 +1,4 @@
-// Package evm is the way out to EVM chains: native transfers, EIP-1559.
+// Package evm is the way out to EVM chains: transfers of the native coin and of ERC-20 tokens, calls with data, EIP-1559.
 //
 // A slot is a nonce of one signer on one chain. Its number comes from the store; Prepare signs, the bytes are stored,
 // and only stored bytes are sent. Sending the same bytes again is harmless for ever, so nothing here depends on telling

@@ -23,9 +23,11 @@ func (s *Sender) text(err error) string {
 // maxSnippet is how many bytes of an answer or error are kept.
 const maxSnippet = 512
 
+func (s *Sender) plain(t string) string { return plain(s.scrub, t) }
+
 // plain takes out secrets, cuts, and replaces what a jsonb column refuses or a terminal obeys.
-func (s *Sender) plain(t string) string {
-	t = s.scrub.Replace(t)
+func plain(scrub *strings.Replacer, t string) string {
+	t = scrub.Replace(t)
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
 			return '.'

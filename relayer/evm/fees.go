@@ -29,6 +29,7 @@ type callArgs struct {
 	From  common.Address `json:"from"`
 	To    common.Address `json:"to"`
 	Value *hexutil.Big   `json:"value"`
+	Data  hexutil.Bytes  `json:"data,omitempty"`
 }
 
 // quote asks in one call, for prices too where none are fresh. A gas above 0 is taken, not asked for: after bytes were
@@ -41,7 +42,7 @@ func (s *Sender) quote(ctx context.Context, t transfer, gas uint64) (q quote, er
 		{Method: "eth_getBalance", Args: []any{s.from, "latest"}, Result: &balance},
 	}
 	if gas == 0 {
-		calls = append(calls, rpc.BatchElem{Method: "eth_estimateGas", Args: []any{callArgs{s.from, t.to, (*hexutil.Big)(t.value)}}, Result: &estimate})
+		calls = append(calls, rpc.BatchElem{Method: "eth_estimateGas", Args: []any{callArgs{s.from, t.to, (*hexutil.Big)(t.value), t.data}}, Result: &estimate})
 	}
 	must := len(calls)
 	var v survey

@@ -75,7 +75,13 @@ func (s *Sender) sight(in intents.Intent, l *look, v view) sight {
 	case l.block.Hash != r.Block:
 		return sight{note: "the receipt's block is not canonical"}
 	}
-	return final(l.attempt.Kind, r)
+	end := final(l.attempt.Kind, r)
+	if end.fact == intents.Final && l.attempt.Kind != intents.Fill {
+		if why := s.unmoved(in, r.Logs); why != "" {
+			return sight{note: why}
+		}
+	}
+	return end
 }
 
 // final judges a receipt beyond recall. An empty use of the slot ends a filler well, whatever its status: the number is
@@ -103,10 +109,12 @@ func (s *Sender) foreign(in intents.Intent, a intents.Attempt) string {
 	case tx.ChainId().Cmp(s.chain) != 0:
 		return "the transaction is for another chain"
 	case a.Kind == intents.Fill || a.Kind == intents.Cancel:
+		if !s.empty().is(tx) {
+			return "the transaction is no empty use of its number"
+		}
 		return ""
 	}
-	to := common.HexToAddress(in.Destination)
-	if tx.To() == nil || *tx.To() != to || tx.Value().Cmp(in.Amount.Big()) != 0 || len(tx.Data()) > 0 {
+	if t, err := s.meaning(in); err != nil || !t.is(tx) {
 		return "the transaction is not the intent's payment"
 	}
 	return ""

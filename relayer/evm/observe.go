@@ -134,6 +134,7 @@ type receipt struct {
 	Number  *hexutil.Uint64 `json:"blockNumber"`
 	Status  *hexutil.Uint64 `json:"status"` // nil where a node leaves it out
 	GasUsed hexutil.Uint64  `json:"gasUsed"`
+	Logs    logs            `json:"logs,omitempty"`
 }
 
 type block struct {

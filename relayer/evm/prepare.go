@@ -49,7 +49,7 @@ func (s *Sender) build(ctx context.Context, in intents.Intent, slot intents.Slot
 	if kind != intents.Cancel && len(before) > 0 {
 		gas = before[0].Gas() // the first attempt is the same, but for its fees
 	}
-	q, err := s.quote(ctx, t, gas)
+	q, err := s.requote(ctx, in, t, kind, gas)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (s *Sender) build(ctx context.Context, in intents.Intent, slot intents.Slot
 		return nil, err
 	}
 	return &types.DynamicFeeTx{
-		ChainID: s.chain, Nonce: uint64(slot.Number), GasTipCap: f.tip, GasFeeCap: f.cap, Gas: q.gas, To: &t.to, Value: t.value,
+		ChainID: s.chain, Nonce: uint64(slot.Number), GasTipCap: f.tip, GasFeeCap: f.cap, Gas: q.gas, To: &t.to, Value: t.value, Data: t.data,
 	}, nil
 }
 
@@ -73,7 +73,7 @@ func (s *Sender) task(in intents.Intent, kind intents.Kind) (transfer, uint64, e
 		t, err := s.payment(in)
 		return t, s.cfg.GasLimit, err
 	case intents.Cancel, intents.Fill:
-		return transfer{s.from, new(big.Int)}, s.cfg.GasLimit, nil
+		return s.empty(), s.cfg.GasLimit, nil
 	}
 	return transfer{}, 0, fmt.Errorf("no attempt of %v is known", kind)
 }

@@ -7,7 +7,6 @@ import (
 	"math/big"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -16,7 +15,8 @@ import (
 	"github.com/nsqrelayer/relayer/intents"
 )
 
-// Sender sends native transfers of one signer on one chain. It is safe for concurrent use.
+// Sender sends transfers of the native coin and of tokens, and calls with data, of one signer on one chain. It is safe for
+// concurrent use.
 type Sender struct {
 	cfg     Config
 	from    common.Address
@@ -29,6 +29,7 @@ type Sender struct {
 	prices  prices
 	tagless atomic.Bool // the node did not tell the block of our finality
 	pace    pace
+	recent  recent
 	scrub   *strings.Replacer
 	log     *slog.Logger
 }
@@ -70,14 +71,14 @@ func (s *Sender) Close() {
 func (s *Sender) Scope() string { return s.scope }
 
 // Plan checks the intent, estimates its gas and prices it at the cap. It returns a *intents.RefusedError for an asset,
-// destination or amount that no transfer can carry, and where the recipient's code reverts. A node of another chain, a
-// base fee above the cap and a signer without funds mean: not now.
+// destination, amount or data that no transaction of the route can carry, and where the token or the recipient reverts. A
+// node of another chain, a base fee above the cap and a signer without funds or tokens mean: not now.
 func (s *Sender) Plan(ctx context.Context, in intents.Intent) (intents.Plan, error) {
 	p, err := s.payment(in)
 	if err != nil {
 		return intents.Plan{}, err
 	}
-	q, err := s.quote(ctx, p, s.cfg.GasLimit)
+	q, err := s.ask(ctx, in, p)
 	if err != nil {
 		return intents.Plan{}, err
 	}
@@ -89,26 +90,6 @@ func (s *Sender) Plan(ctx context.Context, in intents.Intent) (intents.Plan, err
 	if need := new(big.Int).Add(p.value, times(f.cap, q.gas)); q.balance.Cmp(need) < 0 {
 		return intents.Plan{}, fmt.Errorf("signer %s has %v wei and needs %v", s.from, q.balance, need)
 	}
-	cost := intents.AmountOf(times(s.cfg.MaxFeePerGas, q.gas))
+	cost := s.cost(in, q.gas)
 	return intents.Plan{Slot: intents.Counter, Scope: s.scope, Cost: cost, Weight: s.cfg.Weight, Again: intents.Always, Seen: true}, nil
-}
-
-// transfer is what a transaction does.
-type transfer struct {
-	to    common.Address
-	value *big.Int
-}
-
-// payment reads an intent. Errors: *intents.RefusedError.
-func (s *Sender) payment(in intents.Intent) (transfer, error) {
-	to, err := address(in.Destination, s.cfg.AllowZero)
-	switch {
-	case err != nil:
-		return transfer{}, &intents.RefusedError{Why: err.Error()}
-	case !slices.Contains(s.cfg.Assets, in.Asset):
-		return transfer{}, &intents.RefusedError{Why: fmt.Sprintf("asset %q is none of %v", in.Asset, s.cfg.Assets)}
-	case in.Amount.Sign() <= 0 || in.Amount.Big().BitLen() > 256:
-		return transfer{}, &intents.RefusedError{Why: "amount " + in.Amount.String() + " is not within 1 and 2^256"}
-	}
-	return transfer{to, in.Amount.Big()}, nil
 }
