@@ -98,8 +98,8 @@ func TestFeesAsked(t *testing.T) {
 	if last != `["0xa" "latest" [35]]` {
 		t.Errorf("asked with %s, want the 35th percentile of ten blocks", last)
 	}
-	if n := asked["eth_feeHistory"]; n < 1 || n > 60 || asked["eth_getBalance"] != 100 {
-		t.Errorf("asked %v for 50 payments, want the prices a few times and the balance 100 times", asked)
+	if n := asked["eth_feeHistory"]; n < 1 || n > 60 || asked["eth_getBalance"] < 50 {
+		t.Errorf("asked %v for 50 payments, want the prices a few times only", asked)
 	}
 }
 
