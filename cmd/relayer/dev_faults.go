@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -46,6 +49,19 @@ func (d *dev) startProxy(ctx context.Context) error {
 	d.parts.rpc, d.parts.proxy = p.URL, p
 	d.say("rpc faults", "%s  %s", p.URL, d.cmd.RPCFaults)
 	return nil
+}
+
+// tellFaults prints what the proxy did.
+func (d *dev) tellFaults() {
+	if d.parts.proxy == nil {
+		return
+	}
+	hits := d.parts.proxy.Hits()
+	var told []string
+	for _, word := range slices.Sorted(maps.Keys(hits)) {
+		told = append(told, fmt.Sprintf("%s %d", word, hits[word]))
+	}
+	fmt.Fprintf(d.out, "rpc faults: %s\n", strings.Join(told, ", "))
 }
 
 // devWindow is how many nonces of the dev key may be open at once: a pool without gaps keeps them all.

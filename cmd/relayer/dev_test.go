@@ -35,15 +35,18 @@ func TestDevSettlesEachOnce(t *testing.T) {
 // TestDevRPCFaults: answers of the node are lost, cut, refused and wrong, and each intent settles once.
 func TestDevRPCFaults(t *testing.T) {
 	t.Parallel()
-	for _, flag := range [][]string{{"--rpc-faults"}, {"--rpc-faults", "accept-reset=30%,wrong-hash=10%,null-receipt=30%,null-tx=30%,json-429=2%"}} {
+	for told, flag := range map[string][]string{
+		"rpc faults: ":  {"--rpc-faults"},
+		"accept-reset ": {"--rpc-faults", "accept-reset=50%,wrong-hash=10%,null-receipt=30%,null-tx=30%,json-429=2%"},
+	} {
 		p := startDev(t, append(flag, "--intents", "30", "--exit")...)
 		p.exits(exitOK)
 		const want = "dev: 30 intents: 30 settled, 0 failed, 0 in review; effects 30, twice 0"
 		if got := p.stdout.last(); got != want {
 			t.Errorf("%v: last line %q, want %q", flag, got, want)
 		}
-		if !strings.Contains(p.stdout.String(), "rpc faults") {
-			t.Errorf("%v: nothing is said of faults", flag)
+		if !strings.Contains(p.stdout.String(), told) {
+			t.Errorf("%v: %q is not told", flag, told)
 		}
 	}
 }

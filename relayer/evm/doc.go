@@ -31,4 +31,17 @@
 //
 // "Nowhere" is a null for the receipt and for the transaction of every attempt; an error is none. A refused replacement
 // means that the old hash lives, so all hashes of a slot are watched, and the next bump goes above the highest attempt.
+//
+// # Several endpoints
+//
+// Reads go to all by turns, as their weights say, and on to the next where one cannot answer. A send goes to the first of
+// the configuration that works, so that a signer's numbers come to one pool in their order, and where that did not take
+// the bytes, or may not have, the same bytes go to the next; once one has them, or says that the nonce is used, no other
+// is asked. They count as not sent only where no node that was asked may have them.
+//
+// Each read asks for the chain too: a node of another chain is never believed and never sent to, until it is ours again.
+// Three failures in a row put a node out for 1 s, doubling to 30 s; then one call decides. One that asks for fewer calls
+// is left alone by everybody, for as long as it asked or as long as that. When nothing else is left the throttle is calmed.
+// A node that syncs, or whose newest block is 30 s older than the newest of all, comes last. What a node does not see
+// is believed only when it is as high as the highest block anybody showed.
 package evm

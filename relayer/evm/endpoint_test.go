@@ -320,9 +320,9 @@ func TestRunProbes(t *testing.T) {
 func TestEndpointsConcurrent(t *testing.T) {
 	t.Parallel()
 	c := startChain(t, nil)
-	const spec = "accept-reset=10%,wrong-hash=5%,json-429=1%,null-receipt=20%,null-tx=10%,half-reply=5%,html-502=5%"
+	const spec = "accept-reset=5%,wrong-hash=5%,null-receipt=20%,null-tx=10%,half-reply=2%,html-502=2%"
 	s := among(t, lying(t, c.URL, spec, 3).URL, lying(t, c.URL, spec, 3).URL, deadURL(t))
-	const most = 40
+	const most = 24
 	var next atomic.Int64
 	var work, probes sync.WaitGroup
 	ctx, cancel := contextOf(t)

@@ -43,7 +43,7 @@ func (s *Sender) Submit(ctx context.Context, a intents.Attempt) intents.Result {
 			break
 		}
 	}
-	return t.result(s.pool)
+	return t.result(s.pool, ctx.Err())
 }
 
 // submitAt sends to one node, and notes how it did. While others are left it gets half of the time.

@@ -35,8 +35,8 @@ func (t *tally) add(r ruling, e evidence) {
 }
 
 // result: who has the bytes decides. They were surely not sent only where no node that was asked may have them. The
-// throttle is calmed when nothing is left but nodes that ask for fewer calls.
-func (t *tally) result(p *pool) intents.Result {
+// throttle is calmed when nothing is left but nodes that ask for fewer calls. ended is the context's error.
+func (t *tally) result(p *pool, ended error) intents.Result {
 	if t.accepted {
 		return intents.Result{Verdict: intents.Accepted, Ref: t.ref, Evidence: encode(t.calls)}
 	}
@@ -52,7 +52,11 @@ func (t *tally) result(p *pool) intents.Result {
 		}
 	}
 	if len(t.calls) == 0 {
-		r.After, r.Evidence = rest, encode([]evidence{{Call: "eth_sendRawTransaction", Note: "no endpoint can be called now"}})
+		none := evidence{Call: "eth_sendRawTransaction", Note: "no endpoint can be called now"}
+		if ended != nil {
+			none.Note = ended.Error()
+		}
+		r.After, r.Evidence = rest, encode([]evidence{none})
 	}
 	return r
 }
