@@ -41,15 +41,17 @@ func (f Foreign) Attempt(s Slot, no int) Attempt {
 
 // Displace decides about an intent whose number a foreign transaction (o.Foreign) used. matched says that the transaction
 // may have paid it or another intent: then a person must look. Otherwise every attempt in the slot is dead, and the
-// intent may take a new one.
-func Displace(in Intent, o Observation, matched bool, actor string, now time.Time) Change {
+// intent may take a new one. again says that the timeline tells of it already.
+func Displace(in Intent, o Observation, matched, again bool, actor string, now time.Time) Change {
 	switch {
 	case !in.State.Holds():
 		return stay(in)
 	case in.Stored > o.Of: // bytes were stored after the look: look again
 		return note(in, Evidence, actor, o.Evidence, now)
-	case matched && in.State == NeedsReview:
+	case again && (contradicted(in) || matched && in.State == NeedsReview):
 		return waiting(in, o, Patience{}, actor, now)
+	case matched && in.State == NeedsReview:
+		return note(in, Evidence, actor, o.Evidence, now)
 	case matched:
 		return suspect(in, o.Foreign.Hash, o.Evidence, actor, now)
 	}
@@ -87,6 +89,10 @@ func suspect(in Intent, hash string, detail []byte, actor string, now time.Time)
 
 // suspected says whether the intent is in review because a foreign transaction may have paid it.
 func suspected(in Intent) bool { return in.State == NeedsReview && in.Reason == ReasonForeign }
+
+// Takes says whether bytes of a kind may be stored in the intent's slot, if that is still open. One that may have been
+// paid already gets none that pay: whoever was making them sends nothing then.
+func (in Intent) Takes(k Kind) bool { return !in.State.Final() && !(suspected(in) && k.Pays()) }
 
 // Look compares the chain's next number with ours: it freezes a signer whose chain is ahead of what was given out. One
 // that is frozen stays so.

@@ -43,8 +43,8 @@ func TestDisplace(t *testing.T) {
 	for name, tt := range map[string]struct {
 		in      intents.Intent
 		matched bool
-		want    intents.State // 0: it stays
-		note    intents.EventKind
+		want    intents.State     // 0: it stays
+		note    intents.EventKind // the first time
 	}{
 		"settling":                         {row(intents.Settling, counterSlot(1)), false, intents.Authorized, 0},
 		"confirming":                       {row(intents.Confirming, counterSlot(1)), false, intents.Authorized, 0},
@@ -55,13 +55,16 @@ func TestDisplace(t *testing.T) {
 		"matched, bytes came":              {row(intents.Settling, counterSlot(1), late), true, 0, intents.Evidence},
 		"matched, settling":                {row(intents.Settling, counterSlot(1)), true, intents.NeedsReview, 0},
 		"matched, confirming":              {row(intents.Confirming, counterSlot(1)), true, intents.NeedsReview, 0},
-		"matched, in review for what ever": {row(intents.NeedsReview, counterSlot(1)), true, 0, 0},
-		"matched again":                    {row(intents.NeedsReview, counterSlot(1), suspected), true, 0, 0},
+		"matched, in review for what ever": {row(intents.NeedsReview, counterSlot(1)), true, 0, intents.Evidence},
+		"matched again":                    {row(intents.NeedsReview, counterSlot(1), suspected), true, 0, intents.Evidence},
 		"authorized":                       {row(intents.Authorized), true, 0, 0},
 		"settled":                          {row(intents.Settled), true, 0, 0},
 	} {
-		ch := intents.Displace(tt.in, used(), tt.matched, "o1", noon())
+		ch := intents.Displace(tt.in, used(), tt.matched, false, "o1", noon())
 		lawful(t, ch)
+		if again := intents.Displace(tt.in, used(), tt.matched, true, "o1", noon()); tt.in.State == intents.NeedsReview && tt.want == 0 && again.Event.Kind != 0 {
+			t.Errorf("%s: told again: %+v", name, again.Event)
+		}
 		if ch.Moves() != (tt.want != 0) || tt.want != 0 && ch.After.State != tt.want {
 			t.Errorf("%s: got %s", name, ch.After.State)
 		}

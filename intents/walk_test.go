@@ -150,7 +150,7 @@ func (w *walker) displace(rt *rapid.T) {
 	}
 	if rapid.Bool().Draw(rt, "itself") {
 		o := intents.Observation{Slot: w.in.Slot, Of: rapid.IntRange(0, 3).Draw(rt, "of"), Fact: intents.Dead, Foreign: f}
-		w.write(rt, intents.Displace(w.in, o, rapid.Bool().Draw(rt, "matched"), "o", w.now))
+		w.write(rt, intents.Displace(w.in, o, rapid.Bool().Draw(rt, "matched"), rapid.Bool().Draw(rt, "again"), "o", w.now))
 		return
 	}
 	c, _ := intents.Suspect(w.in, *f, w.now.Add(-time.Minute), rapid.Bool().Draw(rt, "again"), nil, "o", w.now)

@@ -33,7 +33,7 @@ func Witness(in Intent, o Observation, a Attempt, p Patience, actor string, now 
 		return proved(in, Failed, ReasonReverted, ref, o, actor, now)
 	case Dead:
 		if o.Foreign != nil || suspected(in) { // what nobody compared may have paid it
-			return Displace(in, o, true, actor, now)
+			return Displace(in, o, true, o.Foreign == nil, actor, now)
 		}
 		return died(in, o, actor, now)
 	case Included:

@@ -62,18 +62,21 @@ func (t *trial) displace(ctx context.Context, tx *sql.Conn, of slotRow, o intent
 	if row == nil || row.closed || row.filler != of.filler || t.displaced != nil && (in.Slot.ID != t.slot.ID || !in.State.Holds()) {
 		return in, nil // it has moved: the next look finds it where it stands
 	}
-	if err := turn(ctx, tx, t.slot.Scope, func(sg intents.Signer) intents.Signer { return sg.Displaced(t.slot.Number, t.f) }); err != nil {
+	again := slices.ContainsFunc(t.stored, func(a intents.Attempt) bool { return a.Name == t.f.Hash })
+	if !again { // a person may have unfrozen it since, knowing this
+		err = turn(ctx, tx, t.slot.Scope, func(sg intents.Signer) intents.Signer { return sg.Displaced(t.slot.Number, t.f) })
+	}
+	if err != nil {
 		return in, err
 	}
-	return t.judge(ctx, tx, since, o)
+	return t.judge(ctx, tx, since, again, o)
 }
 
-// judge decides about all and writes it.
-func (t *trial) judge(ctx context.Context, tx *sql.Conn, since time.Time, o intents.Observation) (in intents.Intent, err error) {
-	again := slices.ContainsFunc(t.stored, func(a intents.Attempt) bool { return a.Name == t.f.Hash })
+// judge decides about all and writes it. again says that the transaction is kept already.
+func (t *trial) judge(ctx context.Context, tx *sql.Conn, since time.Time, again bool, o intents.Observation) (in intents.Intent, err error) {
 	matched, kept := t.suspects(since, again), false
 	if r := t.displaced; r != nil {
-		ch := intents.Displace(r.Intent, o, matched || t.f.Pays(r.Intent), t.actor, t.now)
+		ch := intents.Displace(r.Intent, o, matched || t.f.Pays(r.Intent), again, t.actor, t.now)
 		in = show(t.sheet.add(r, ch, r.looks), t.now)
 		kept = in.Slot.ID == t.slot.ID
 	} else if _, err := tx.ExecContext(ctx, closeFiller, t.slot.ID, t.detail); err != nil {

@@ -39,9 +39,10 @@ func (s *Store) displace(sl *slot, o intents.Observation, now time.Time) intents
 		}
 		return s.show(r, now)
 	}
-	sg := s.signers[sl.Scope]
-	*sg = sg.Displaced(sl.Number, f)
 	since, again := f.At, slices.ContainsFunc(sl.attempts, func(a intents.Attempt) bool { return a.Name == f.Hash })
+	if sg := s.signers[sl.Scope]; !again { // a person may have unfrozen it since, knowing this
+		*sg = sg.Displaced(sl.Number, f)
+	}
 	if r == nil {
 		s.suspects(nil, f, since, again, o.Evidence, now)
 		s.keepForeign(sl, f, again)
@@ -52,7 +53,7 @@ func (s *Store) displace(sl *slot, o intents.Observation, now time.Time) intents
 		since = r.in.FirstClaimedAt
 	}
 	matched := s.suspects(r, f, since, again, o.Evidence, now) || f.Pays(r.in)
-	s.write(r, intents.Displace(r.in, o, matched, s.cfg.Actor, now))
+	s.write(r, intents.Displace(r.in, o, matched, again, s.cfg.Actor, now))
 	s.keepForeign(sl, f, again)
 	return s.show(r, now)
 }

@@ -17,6 +17,7 @@ func foreignTests() []test {
 		{"foreign/what failed or was called off since", foreignFailed},
 		{"foreign/seen again", foreignAgain},
 		{"foreign/bytes stored after the look", foreignLate},
+		{"foreign/bytes of a suspect", foreignUnderWay},
 		{"foreign/a filler's number", foreignFiller},
 		{"foreign/another slot since", foreignStale},
 		{"foreign/numbers that were never given out (case 44)", foreignUnknown},
@@ -165,6 +166,8 @@ func foreignAgain(f *fixture) {
 		return n
 	}
 	before := events()
+	_, err := f.Unfreeze(f.ctx, f.scope, "seen", "ann")
+	f.must(err)
 	for range 2 {
 		o.Of = 2
 		got := f.record(f.get(in.ID), o, intents.Patience{})
@@ -175,6 +178,9 @@ func foreignAgain(f *fixture) {
 	}
 	if n := events(); n != before {
 		f.Errorf("%d events, then %d", before, n)
+	}
+	if s := f.readSigner(); s.Frozen != "" {
+		f.Errorf("frozen again by what a person knows: %+v", s)
 	}
 	f.record(f.get(other.ID), intents.Observation{Fact: intents.Final}, intents.Patience{})
 	f.stands(f.record(f.get(in.ID), o, intents.Patience{}), intents.Authorized, 5, "")
@@ -190,6 +196,23 @@ func foreignLate(f *fixture) {
 	f.stands(f.record(in, o, intents.Patience{}), intents.Settling, 3, "")
 	o.Of = 3
 	f.stands(f.record(f.get(in.ID), o, intents.Patience{}), intents.Authorized, 4, "")
+}
+
+// foreignUnderWay: a suspect whose bytes are just being made gets none that pay, so the worker sends nothing.
+func foreignUnderWay(f *fixture) {
+	f.signer(7, 4)
+	in := f.sent(f.unlike("a"))
+	cl := f.claim(f.counted(f.taken(f.unlike("b"))))
+	f.suspected(f.record(in, f.foreign(cl.Intent.Destination, 100), intents.Patience{}), 4)
+	f.suspected(f.get(cl.Intent.ID), 4)
+	for _, s := range []intents.Slot{in.Slot, cl.Slot()} {
+		_, err := f.Attach(f.ctx, intents.Attempt{Slot: s, No: 5, Kind: intents.Bump, Bytes: []byte("x"), Name: "x"})
+		if !errors.Is(err, intents.ErrSlotClosed) {
+			f.Errorf("attach: got %v, want ErrSlotClosed", err)
+		}
+		_, err = f.Attach(f.ctx, intents.Attempt{Slot: s, No: 6, Kind: intents.Cancel, Bytes: []byte("empty"), Name: "y"})
+		f.must(err)
+	}
 }
 
 // foreignFiller: somebody filled the number before us.

@@ -194,7 +194,7 @@ func (w *twin) record(rt *rapid.T) {
 	o.After = rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(rt, "after")
 	p := intents.Patience{ReviewAfter: patience(rt, "review"), ConfirmAfter: patience(rt, "confirm")}
 	if o.Fact == intents.Dead {
-		o.Foreign = stranger(rt, w.unique())
+		o.Foreign = w.stranger(rt, w.unique())
 	}
 	if i == 0 || o.Fact == intents.Dead && w.sides[1].ago(i).Slot().Kind != intents.Counter {
 		return
@@ -253,9 +253,10 @@ func (w *twin) turn(rt *rapid.T) {
 	})
 }
 
-// stranger draws the foreign transaction that used a slot; now and then it pays just what the intents are about.
-func stranger(rt *rapid.T, n int) *intents.Foreign {
-	f := &intents.Foreign{Hash: fmt.Sprint("0x", n), Bytes: []byte("foreign"), Destination: "d", Amount: intents.NewAmount(11)}
+// stranger draws the foreign transaction that used a slot; now and then it pays just what the intents are about. Those of
+// other runs, which a store may still have, have another destination.
+func (w *twin) stranger(rt *rapid.T, n int) *intents.Foreign {
+	f := &intents.Foreign{Hash: fmt.Sprint("0x", n), Bytes: []byte("foreign"), Destination: w.tag, Amount: intents.NewAmount(11)}
 	switch rapid.IntRange(0, 9).Draw(rt, "foreign") {
 	case 0:
 		f.Amount = intents.NewAmount(10)
