@@ -368,14 +368,14 @@ func TestHashIsNowhere(t *testing.T) {
 		}
 		return ""
 	})
-	r := newRoute(t, memstore.New(memstore.Config{}), fast(t, f.URL), func(c *relayer.Config) { c.ConfirmAfter = 3 * time.Second })
+	r := newRoute(t, memstore.New(memstore.Config{}), fast(t, f.URL), func(c *relayer.Config) { c.ConfirmAfter = 5 * time.Second })
 	r.pay(0, 1)
 	r.until("in review", nothing, r.all(1, intents.NeedsReview))
 	in, sent := r.get(payment(0).ID), f.sends()
 	if in.Reason != intents.ReasonUnseen || in.Held().Sign() <= 0 || in.Slot.Kind != intents.Counter {
 		t.Errorf("case 82: review for %s, held %v, slot %v", in.Reason, in.Held(), in.Slot)
 	}
-	if len(sent) < 2 || len(sent) > 10 { // from 20 ms, doubling, for 3 s
+	if len(sent) < 2 || len(sent) > 10 { // from 20 ms, doubling, for 5 s
 		t.Errorf("case 82: sent %d times, want a few", len(sent))
 	}
 	for _, tx := range sent {

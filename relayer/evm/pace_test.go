@@ -204,27 +204,24 @@ func TestResend(t *testing.T) {
 		t.Fatalf("case 70: in the pool: %v, resend %v", o.Fact, o.Resend)
 	}
 	dropPool(t, c)
-	gone := time.Now()
-	var asked []time.Time
+	type span struct{ from, to time.Time } // within which it was asked for
+	asked := []span{{from: time.Now()}}
 	await(t, func() bool {
+		from := time.Now()
 		o := observe(t, s, w)
 		if o.Fact != intents.NotSeen || o.Want != 0 {
 			t.Fatalf("case 70: out of the pool: %v, want %v; want not seen and no more", o.Fact, o.Want)
 		}
 		if o.Resend {
-			asked = append(asked, time.Now())
+			asked = append(asked, span{from, time.Now()})
 			if o.No != 1 {
 				t.Errorf("case 70: resend of attempt %d, want 1", o.No)
 			}
 		}
-		return len(asked) == 3
+		return len(asked) == 4
 	})
 	for i, wait := range []time.Duration{0, 100 * time.Millisecond, 200 * time.Millisecond} {
-		before := gone
-		if i > 0 {
-			before = asked[i-1]
-		}
-		if got := asked[i].Sub(before); got < wait {
+		if got := asked[i+1].to.Sub(asked[i].from); got < wait {
 			t.Errorf("case 70: asked for the %d. time after %s, want %s at least", i+1, got, wait)
 		}
 	}
