@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -116,7 +117,11 @@ func (d *dev) startNSQ(ctx context.Context) error {
 func (d *dev) startPostgres(ctx context.Context) error {
 	if dsn, err := d.given.DSN(); err == nil {
 		d.parts.dsn = dsn
-		d.say("postgres", "%s, already running", config.NewSecret(dsn))
+		where := "where PGHOST and its like say"
+		if dsn != "" {
+			where = config.NewSecret(dsn).String()
+		}
+		d.say("postgres", "%s, already running", where)
 		return nil
 	}
 	began := time.Now()
@@ -231,11 +236,20 @@ func (d *dev) configure() (config.Config, error) {
 	if err := os.WriteFile(d.configPath(), []byte(text), 0o600); err != nil {
 		return config.Config{}, err
 	}
+	d.leaveLink()
+	pg := slices.DeleteFunc(os.Environ(), func(kv string) bool { return !strings.HasPrefix(kv, "PG") })
+	return config.Load(d.configPath(), pg)
+}
+
+// leaveLink lets the operator's commands find the stack. Without a cache directory they need --config.
+func (d *dev) leaveLink() {
 	link := devLink()
-	if err := os.WriteFile(link, []byte(d.configPath()+"\n"), 0o600); err == nil {
-		d.stops = append(d.stops, func() error { return os.Remove(link) })
+	if link == "" || os.MkdirAll(filepath.Dir(link), 0o700) != nil {
+		return
 	}
-	return config.Load(d.configPath(), nil)
+	if os.WriteFile(link, []byte(d.configPath()+"\n"), 0o600) == nil {
+		d.stops = append(d.stops, func() error { _ = os.Remove(link); return nil }) // another stack may have taken it
+	}
 }
 
 func (d *dev) configPath() string { return filepath.Join(d.parts.dir, config.DefaultPath) }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"time"
 
@@ -139,7 +138,12 @@ func (d *dev) tellAddresses() {
 	fmt.Fprintf(d.out, "    %s get pi_x1\n    %s list --state settled\n\n  Ctrl-C drains and stops; twice stops now.\n\n", self, self)
 }
 
-// devLink is the file in which the dev stack of this user says where its settings are.
+// devLink is the file in which the dev stack of this user says where its settings are: in the user's own cache, since
+// anybody may write to the machine's temporary directory. Empty when the user has none.
 func devLink() string {
-	return filepath.Join(os.TempDir(), "relayer-dev-"+strconv.Itoa(os.Getuid())+".link")
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(cache, "relayer", "dev")
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net"
+	"net/url"
 	"os"
 	"strings"
 	"syscall"
@@ -61,6 +62,22 @@ func TestDevUsesWhatRuns(t *testing.T) {
 	}
 	if !strings.Contains(p.stdout.String(), "already running") {
 		t.Error("nothing is said to run already")
+	}
+}
+
+// The variables of libpq say where the database is, as for psql.
+func TestDevUsesTheDatabaseOfLibpq(t *testing.T) {
+	t.Parallel()
+	u, err := url.Parse(pgtest.New(t, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	env := []string{"PGHOST=" + q.Get("host"), "PGUSER=" + q.Get("user"), "PGDATABASE=" + strings.TrimPrefix(u.Path, "/"), "PGSSLMODE=disable"}
+	p := startProgramIn(t, env, "dev", "--block-time", "250ms", "--intents", "4", "--exit")
+	p.exits(exitOK)
+	if !strings.Contains(p.stdout.String(), "where PGHOST and its like say, already running") {
+		t.Error("the database is not said to run already")
 	}
 }
 

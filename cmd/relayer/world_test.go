@@ -100,6 +100,12 @@ func (w *world) start(args ...string) *program {
 // startProgram runs this test binary as relayer: see TestMain.
 func startProgram(t *testing.T, args ...string) *program {
 	t.Helper()
+	return startProgramIn(t, nil, args...)
+}
+
+// startProgramIn does so with more in the environment.
+func startProgramIn(t *testing.T, env []string, args ...string) *program {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +116,8 @@ func startProgram(t *testing.T, args ...string) *program {
 	}
 	p := &program{t: t, cmd: exec.Command(link, args...), stdout: new(output), stderr: new(output), done: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
-	p.cmd.Env = append(os.Environ(), "RELAYER_DATABASE_URL=", "TMPDIR="+tempDir(t))
+	p.cmd.Env = append(os.Environ(), "RELAYER_DATABASE_URL=", "TMPDIR="+tempDir(t), "XDG_CACHE_HOME="+t.TempDir())
+	p.cmd.Env = append(p.cmd.Env, env...)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
