@@ -214,6 +214,7 @@ keystore = %q
 passphrase = %q
 confirmations = 2
 window = %d
+resend-after = "3s"
 throttle = { in-flight = 16, per-second = "unlimited" }
 [routes.webhooks]
 sender = "webhook"
