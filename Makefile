@@ -41,6 +41,10 @@ fuzz: ## fuzz the message codec for a minute
 bench: postgres ## the benchmarks of all packages
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: bench-evm
+bench-evm: postgres ## the relayer against a bare loop of eth_sendRawTransaction, on one node
+	@$(GO) run ./cmd/bench-evm $(ARGS)
+
 .PHONY: postgres
 postgres: ## install a Postgres server, if there is none
 	@.ci/postgres

@@ -32,6 +32,9 @@ func admitFirst(in Intent, c Claim, f Facts) (Change, error) {
 		return postpone(in, until), &NotClaimedError{Why: WhyLane, Until: until}
 	case f.Enforced && f.Free.Cmp(in.Amount.Add(in.Cost)) < 0:
 		return admitBroke(in, c, f)
+	case c.Plan.Slot == Counter && in.Slot.Kind == NoSlot && f.Frozen:
+		until := f.Now.Add(FrozenLook)
+		return postpone(in, until), &NotClaimedError{Why: WhyFrozen, Until: until}
 	case c.Plan.Slot == Counter && in.Slot.Kind == NoSlot && !f.SlotFree:
 		return stay(in), &NotClaimedError{Why: WhyNoSlot}
 	}
@@ -63,6 +66,9 @@ func takeSlot(a *Intent, c Claim) error {
 
 // laneLook is when an intent behind another of its lane is looked at again; the sweeper's push takes it from there.
 const laneLook = 5 * time.Second
+
+// FrozenLook is when an intent whose signer is frozen is looked at again.
+const FrozenLook = 30 * time.Second
 
 // fundsLook is when an intent that waits for funds is looked at again.
 const fundsLook = time.Minute

@@ -107,6 +107,8 @@ func TestAdmitFirst(t *testing.T) {
 		"one short, waits":       {claim: func(c *intents.Claim) { c.Wait = true }, facts: func(f *intents.Facts) { f.Free = intents.NewAmount(109) }, why: intents.WhyFunds, due: later},
 		"counter":                {claim: func(c *intents.Claim) { c.Plan.Slot, c.Attempt = intents.Counter, nil }, to: intents.Settling},
 		"counter without room":   {claim: func(c *intents.Claim) { c.Plan.Slot = intents.Counter }, facts: func(f *intents.Facts) { f.SlotFree = false }, why: intents.WhyNoSlot},
+		"counter, frozen":        {claim: func(c *intents.Claim) { c.Plan.Slot = intents.Counter }, facts: func(f *intents.Facts) { f.Frozen, f.SlotFree = true, false }, why: intents.WhyFrozen, due: noon().Add(intents.FrozenLook)},
+		"key is never frozen":    {facts: func(f *intents.Facts) { f.Frozen = true }, to: intents.Settling},
 		"key asks for no room":   {facts: func(f *intents.Facts) { f.SlotFree = false }, to: intents.Settling},
 		"expiry before pause":    {in: func(in *intents.Intent) { in.ExpiresAt = noon() }, facts: func(f *intents.Facts) { f.Paused = true }, why: intents.WhyExpired, to: intents.Failed},
 		"pause before bad funds": {facts: func(f *intents.Facts) { f.Paused, f.Free = true, intents.Amount{} }, why: intents.WhyPaused, due: noon()},

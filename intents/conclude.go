@@ -46,7 +46,7 @@ func concludeFact(in Intent, claim string, r Result, actor string, now time.Time
 		return c
 	case contradicted(in) && in.Ref == r.Ref: // said again
 		return stay(in)
-	case contradicted(in): // one proof stands against another: a person decides
+	case contradicted(in), suspected(in) && to == Confirming: // one proof stands against another: a person decides
 		c := note(in, Evidence, actor, r.Evidence, now)
 		c.Event.ClaimID = claim
 		return c

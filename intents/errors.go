@@ -63,6 +63,19 @@ type RefusedError struct{ Why string }
 
 func (e *RefusedError) Error() string { return "refused: " + e.Why }
 
+// LimitedError says that the other side asks for fewer calls: not now, and the throttle is to be calmed for After.
+type LimitedError struct {
+	After time.Duration
+	Err   error // what it said
+}
+
+func (e *LimitedError) Error() string {
+	return fmt.Sprintf("asked for fewer calls for %s: %v", e.After.Round(time.Millisecond), e.Err)
+}
+
+// Unwrap gives what the other side said.
+func (e *LimitedError) Unwrap() error { return e.Err }
+
 // Why says what stood against a claim.
 type Why string
 
@@ -77,7 +90,8 @@ const (
 	WhyAgain   Why = "again"   // its bytes must not be sent again
 	WhyLane    Why = "lane"    // another intent of its lane goes first
 	WhyFunds   Why = "funds"   // the account cannot cover amount and cost
-	WhyNoSlot  Why = "no_slot" // the signer is frozen or its window is full
+	WhyFrozen  Why = "frozen"  // the signer gives out no numbers until a person looks
+	WhyNoSlot  Why = "no_slot" // the signer's window is full
 )
 
 // NotClaimedError says why a claim was not had and, where that is known, until when there is no use in asking again.

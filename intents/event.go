@@ -10,6 +10,7 @@ const (
 	Changed      EventKind = 1 // state or claim changed; one for each version
 	Evidence     EventKind = 2 // what a call answered or an observation showed
 	Contradicted EventKind = 3 // something contradicts a final state: an alarm
+	Noted        EventKind = 4 // what a person did about it
 )
 
 // String gives the kind's name.
@@ -21,6 +22,8 @@ func (k EventKind) String() string {
 		return "evidence"
 	case Contradicted:
 		return "contradicted"
+	case Noted:
+		return "noted"
 	}
 	return "event"
 }

@@ -101,5 +101,7 @@ const (
 	ReasonSilent    Reason = "silent_claims"      // review: five claims in a row ended without a word
 	ReasonAbandoned Reason = "review_after"       // review: not to be sent again and not seen since its first claim
 	ReasonUnseen    Reason = "confirm_after"      // review: confirming for too long
+	ReasonInSlot    Reason = "canceled_in_slot"   // failed: an empty use of its slot is beyond recall, so it cannot happen
+	ReasonForeign   Reason = "foreign"            // review: a transaction that is not ours may have been this payment
 	ReasonOddity    Reason = "contradiction"      // review: what was observed contradicts the intent
 )

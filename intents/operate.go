@@ -50,6 +50,11 @@ func Refuse(in, read Intent, reason Reason, detail []byte, actor string, now tim
 	return c, nil
 }
 
+// Note adds a line to the timeline about what a person did, and moves nothing.
+func Note(in Intent, actor string, detail []byte, now time.Time) Change {
+	return note(in, Noted, actor, detail, now)
+}
+
 // Park says when an intent that was not claimed is looked at next: after the wait, or at once by the sweeper when it is 0.
 // Errors: ErrMoved when the row is not as the caller read it.
 func Park(in, read Intent, wait time.Duration, now time.Time) (Change, error) {

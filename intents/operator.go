@@ -42,11 +42,15 @@ type Entry struct {
 type Signer struct {
 	Scope  string
 	Next   int64  // the next number to give out
-	Window int    // how many of its slots may be open at once
-	Open   int    // how many are
+	Window int    // how many of its slots may be open at once that the chain has not used yet
+	Open   int    // how many are not closed
+	Ahead  int    // how many of those the chain has not used yet: what counts against the window
 	Frozen string // why no number is given out; empty: it is not frozen
 	Seen   int64  // the chain's next number when last looked at
 }
+
+// Full says whether the window has no room.
+func (s Signer) Full() bool { return s.Ahead >= s.Window }
 
 // RouteState is a route's switch.
 type RouteState struct {

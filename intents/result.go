@@ -90,6 +90,12 @@ type Observation struct {
 	Fact     Fact
 	Ref      string        // what the other side calls it; empty: the attempt's name
 	Want     Kind          // another attempt the sender asks for: Bump, Cancel or Fill; 0: none
+	Resend   bool          // the sender asks for attempt No to be sent again as it is stored; a Want goes before it
 	After    time.Duration // when to look again; 0: the observer's default
 	Evidence []byte        // JSON, without secrets
+
+	// Foreign, with Dead and No 0, is the transaction that used the slot's number.
+	Foreign *Foreign
+	// Gone, with NotSeen, says that the slot was used and nobody could tell by what.
+	Gone bool
 }

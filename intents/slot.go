@@ -47,6 +47,7 @@ const (
 	Bump   Kind = 2 // the payment again in the same slot, at a higher fee
 	Cancel Kind = 3 // an empty use of the slot, so that the payment cannot take it
 	Fill   Kind = 4 // an empty use of a slot whose intent ended before bytes existed
+	Alien  Kind = 5 // not ours: a foreign transaction that used the slot; never sent by us. Reads "foreign"
 )
 
 // String gives the kind's name.
@@ -60,9 +61,14 @@ func (k Kind) String() string {
 		return "cancel"
 	case Fill:
 		return "fill"
+	case Alien:
+		return "foreign"
 	}
 	return fmt.Sprintf("kind(%d)", int16(k))
 }
+
+// Pays says whether bytes of this kind carry the payment, so that sending them again is sending it again.
+func (k Kind) Pays() bool { return k == First || k == Bump }
 
 // ExpiryKind says in what an attempt's expiry is counted.
 type ExpiryKind int16

@@ -138,7 +138,7 @@ func plainPath(t *testing.T) []intents.Intent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := intents.Witness(accepted.After, intents.Observation{Fact: intents.Final}, "0x01", intents.Patience{}, "test", now)
+	seen := intents.Witness(accepted.After, intents.Observation{Fact: intents.Final}, intents.Attempt{No: 1, Kind: intents.First, Name: "0x01"}, intents.Patience{}, "test", now)
 	return append(path, admitted.After, accepted.After, seen.After)
 }
 

@@ -33,6 +33,7 @@ func TestAnyWalk(t *testing.T) {
 			"admit":     w.admit,
 			"conclude":  w.conclude,
 			"witness":   w.witness,
+			"displace":  w.displace,
 			"attach":    w.attach,
 			"authorize": func(rt *rapid.T) { w.try(rt)(intents.Authorize(w.in, "ann", w.now)) },
 			"cancel":    func(rt *rapid.T) { w.try(rt)(intents.CancelIntent(w.in, "ann", w.now)) },
@@ -83,7 +84,7 @@ func (w *walker) check(rt *rapid.T) {
 	if in.State == intents.Authorized && (in.ClaimID != "" || in.Calls != 0) { // law A
 		rt.Fatalf("authorized, and someone may still send: %+v", in)
 	}
-	if in.State.Holds() && in.Slot.Kind == intents.NoSlot && !(in.State == intents.NeedsReview && in.Reason == intents.ReasonOddity) || in.Calls < 0 || in.Silent < 0 || in.Silent > intents.MostSilent {
+	if in.State.Holds() && in.Slot.Kind == intents.NoSlot && !(in.State == intents.NeedsReview && (in.Reason == intents.ReasonOddity || in.Reason == intents.ReasonForeign)) || in.Calls < 0 || in.Silent < 0 || in.Silent > intents.MostSilent {
 		rt.Fatalf("%s: slot %v, calls %d, silent %d", in.State, in.Slot, in.Calls, in.Silent)
 	}
 	if !in.State.Final() && in.State != intents.Created && in.DueAt.IsZero() {
@@ -101,7 +102,7 @@ func (w *walker) admit(rt *rapid.T) {
 	if rapid.IntRange(0, 4).Draw(rt, "stale") == 0 {
 		c.Intent.Version--
 	}
-	f := intents.Facts{Now: w.now, Paused: rare(rt, "paused"), LaneBusy: rare(rt, "lane"), Enforced: true, Free: intents.NewAmount(1000), SlotFree: !rare(rt, "full")}
+	f := intents.Facts{Now: w.now, Paused: rare(rt, "paused"), LaneBusy: rare(rt, "lane"), Enforced: true, Free: intents.NewAmount(1000), Frozen: rare(rt, "frozen"), SlotFree: !rare(rt, "full")}
 	if rare(rt, "broke") {
 		f.Free = intents.Amount{}
 	}
@@ -134,9 +135,26 @@ func (w *walker) conclude(rt *rapid.T) {
 }
 
 func (w *walker) witness(rt *rapid.T) {
-	o := intents.Observation{Slot: w.in.Slot, No: rapid.IntRange(0, 2).Draw(rt, "no"), Of: rapid.IntRange(0, 3).Draw(rt, "of"), Fact: intents.Fact(rapid.IntRange(0, 6).Draw(rt, "fact"))}
+	o := intents.Observation{Slot: w.in.Slot, No: rapid.IntRange(0, 2).Draw(rt, "no"), Of: rapid.IntRange(0, 3).Draw(rt, "of"), Fact: intents.Fact(rapid.IntRange(0, 6).Draw(rt, "fact")), Gone: rare(rt, "gone")}
 	p := intents.Patience{ReviewAfter: time.Minute, ConfirmAfter: time.Hour}
-	w.write(rt, intents.Witness(w.in, o, "name", p, "o", w.now))
+	a := named()
+	a.Kind = rapid.SampledFrom([]intents.Kind{intents.First, intents.First, intents.Bump, intents.Cancel, intents.Alien}).Draw(rt, "kind")
+	w.write(rt, intents.Witness(w.in, o, a, p, "o", w.now))
+}
+
+// displace lets a foreign transaction use the slot, or pay the intent.
+func (w *walker) displace(rt *rapid.T) {
+	f := &intents.Foreign{Hash: "0xf", Destination: w.in.Destination, Amount: w.in.Amount}
+	if rapid.Bool().Draw(rt, "other") {
+		f.Amount = intents.NewAmount(1)
+	}
+	if rapid.Bool().Draw(rt, "itself") {
+		o := intents.Observation{Slot: w.in.Slot, Of: rapid.IntRange(0, 3).Draw(rt, "of"), Fact: intents.Dead, Foreign: f}
+		w.write(rt, intents.Displace(w.in, o, rapid.Bool().Draw(rt, "matched"), rapid.Bool().Draw(rt, "again"), "o", w.now))
+		return
+	}
+	c, _ := intents.Suspect(w.in, *f, w.now.Add(-time.Minute), rapid.Bool().Draw(rt, "again"), nil, "o", w.now)
+	w.write(rt, c)
 }
 
 // attach stores bytes in the slot, if it has one.

@@ -1,6 +1,9 @@
 package intents
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Patience is how long a route waits for the other side before a person must look.
 type Patience struct {
@@ -8,26 +11,33 @@ type Patience struct {
 	ConfirmAfter time.Duration // confirming since it was accepted; 0: never
 }
 
-// Witness decides what an observation means for the row as it stands under lock. name is the attempt's name, which
-// becomes the reference where the observation brings none. Facts move an intent from settling, confirming and
-// needs_review; not seen moves it only when patience has run out.
-func Witness(in Intent, o Observation, name string, p Patience, actor string, now time.Time) Change {
+// Witness decides what an observation means for the row as it stands under lock. a is the attempt it speaks of, the last
+// one where it names none; its name becomes the reference where the observation brings none. Facts move an intent from
+// settling, confirming and needs_review; not seen moves it only when patience has run out. What is seen of an attempt
+// that is not the payment never settles and never confirms: it ends the payment, or says nothing of it.
+func Witness(in Intent, o Observation, a Attempt, p Patience, actor string, now time.Time) Change {
+	if a.Kind != 0 && !a.Kind.Pays() && o.Fact != Dead && o.Fact != NotSeen {
+		return witnessOther(in, o, a, p, actor, now)
+	}
 	if !in.State.Holds() {
 		return witnessLate(in, o, actor, now)
 	}
-	ref := o.Ref
-	if ref == "" {
-		ref = name
-	}
+	ref := cmp.Or(o.Ref, a.Name)
 	switch o.Fact {
 	case Final:
 		return proved(in, Settled, "", ref, o, actor, now)
 	case Reverted:
+		if suspected(in) { // this did not pay it, but another may have
+			return note(in, Evidence, actor, o.Evidence, now)
+		}
 		return proved(in, Failed, ReasonReverted, ref, o, actor, now)
 	case Dead:
+		if o.Foreign != nil || suspected(in) { // what nobody compared may have paid it
+			return Displace(in, o, true, o.Foreign == nil, actor, now)
+		}
 		return died(in, o, actor, now)
 	case Included:
-		if in.State != Confirming && !contradicted(in) {
+		if in.State != Confirming && !contradicted(in) && !suspected(in) {
 			return confirmed(in, ref, o, actor, now)
 		}
 	case Pending:
@@ -35,6 +45,21 @@ func Witness(in Intent, o Observation, name string, p Patience, actor string, no
 			return confirmed(in, ref, o, actor, now)
 		}
 	case NotSeen:
+	}
+	return waiting(in, o, p, actor, now)
+}
+
+// witnessOther decides what it means that an attempt was seen that is not the payment: an empty use of its slot. Beyond
+// recall it proves that the payment can never happen, whether it was executed well or not.
+func witnessOther(in Intent, o Observation, a Attempt, p Patience, actor string, now time.Time) Change {
+	beyond := o.Fact == Final || o.Fact == Reverted
+	switch {
+	case beyond && in.State == Settled && a.Kind != Alien:
+		return note(in, Contradicted, actor, o.Evidence, now)
+	case !in.State.Holds():
+		return stay(in)
+	case beyond && !suspected(in) && a.Kind != Alien: // a foreign one proves nothing by itself: see Displace
+		return proved(in, Failed, ReasonInSlot, cmp.Or(o.Ref, a.Name), o, actor, now)
 	}
 	return waiting(in, o, p, actor, now)
 }
@@ -81,6 +106,9 @@ func died(in Intent, o Observation, actor string, now time.Time) Change {
 // waiting leaves the intent where it is, or hands it to a person when patience has run out.
 func waiting(in Intent, o Observation, p Patience, actor string, now time.Time) Change {
 	if o.Fact != Included && in.State == Confirming && past(in.ChangedAt, p.ConfirmAfter, now) {
+		return review(in, ReasonUnseen, actor, o.Evidence, now)
+	}
+	if o.Gone && in.State == Settling && !in.Claimed(now) && past(in.FirstClaimedAt, p.ConfirmAfter, now) {
 		return review(in, ReasonUnseen, actor, o.Evidence, now)
 	}
 	if in.State == Settling && !in.Claimed(now) && !in.MayResend(now) && past(in.FirstClaimedAt, p.ReviewAfter, now) {

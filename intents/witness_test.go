@@ -8,6 +8,9 @@ import (
 	"github.com/nsqrelayer/relayer/intents"
 )
 
+// named is an attempt of the payment.
+func named() intents.Attempt { return intents.Attempt{No: 1, Kind: intents.First, Name: "name"} }
+
 // TestWitnessProofs is every fact in every state that holds.
 func TestWitnessProofs(t *testing.T) {
 	none := intents.State(0)
@@ -24,7 +27,7 @@ func TestWitnessProofs(t *testing.T) {
 		{intents.Fact(99), none, none, none},
 	} {
 		for from, to := range map[intents.State]intents.State{intents.Settling: tt.settling, intents.Confirming: tt.confirming, intents.NeedsReview: tt.review} {
-			ch := intents.Witness(row(from), intents.Observation{Fact: tt.fact, Of: 9, Evidence: []byte(`{}`)}, "name", intents.Patience{}, "o1", noon())
+			ch := intents.Witness(row(from), intents.Observation{Fact: tt.fact, Of: 9, Evidence: []byte(`{}`)}, named(), intents.Patience{}, "o1", noon())
 			lawful(t, ch)
 			if to == none {
 				to = from
@@ -43,14 +46,14 @@ func TestWitnessProofs(t *testing.T) {
 }
 
 func TestWitnessTakesTheRefItIsGiven(t *testing.T) {
-	ch := intents.Witness(row(intents.Settling), intents.Observation{Fact: intents.Included, Ref: "0xabc", After: time.Minute}, "name", intents.Patience{}, "o1", noon())
+	ch := intents.Witness(row(intents.Settling), intents.Observation{Fact: intents.Included, Ref: "0xabc", After: time.Minute}, named(), intents.Patience{}, "o1", noon())
 	if a := ch.After; a.Ref != "0xabc" || ch.Event.Ref != "0xabc" || !a.WatchAt.Equal(noon().Add(time.Minute)) || a.Silent != 0 {
 		t.Errorf("got %+v", a)
 	}
 }
 
 func TestWitnessRevertedSaysWhy(t *testing.T) {
-	ch := intents.Witness(row(intents.Confirming, counterSlot(1)), intents.Observation{Fact: intents.Reverted}, "name", intents.Patience{}, "o1", noon())
+	ch := intents.Witness(row(intents.Confirming, counterSlot(1)), intents.Observation{Fact: intents.Reverted}, named(), intents.Patience{}, "o1", noon())
 	if ch.After.Reason != intents.ReasonReverted || ch.Slot != intents.SlotDone || ch.Pending().String() != "-110" {
 		t.Errorf("got %+v", ch)
 	}
@@ -66,7 +69,7 @@ func TestWitnessLate(t *testing.T) {
 			continue
 		}
 		for fact := intents.NotSeen; fact <= intents.Dead; fact++ {
-			ch := intents.Witness(row(s), intents.Observation{Fact: fact, Evidence: []byte(`{}`)}, "name", intents.Patience{ReviewAfter: 1, ConfirmAfter: 1}, "o1", noon())
+			ch := intents.Witness(row(s), intents.Observation{Fact: fact, Evidence: []byte(`{}`)}, named(), intents.Patience{ReviewAfter: 1, ConfirmAfter: 1}, "o1", noon())
 			lawful(t, ch)
 			alarm := slices.Contains(alarms[s], fact)
 			if ch.Moves() || (ch.Event.Kind == intents.Contradicted) != alarm || ch.Empty() == alarm {
@@ -79,17 +82,17 @@ func TestWitnessLate(t *testing.T) {
 // TestWitnessDead: a dead attempt ends nothing while others live; a dead slot frees the intent for a new one.
 func TestWitnessDead(t *testing.T) {
 	several := row(intents.Settling, counterSlot(2))
-	ch := intents.Witness(several, intents.Observation{Fact: intents.Dead, No: 1, Evidence: []byte(`{}`)}, "name", intents.Patience{}, "o1", noon())
+	ch := intents.Witness(several, intents.Observation{Fact: intents.Dead, No: 1, Evidence: []byte(`{}`)}, named(), intents.Patience{}, "o1", noon())
 	if lawful(t, ch); ch.Moves() || ch.Event.Kind != intents.Evidence {
 		t.Errorf("one of two: got %+v", ch.Event)
 	}
-	ch = intents.Witness(several, intents.Observation{Fact: intents.Dead, Of: 1, Evidence: []byte(`{}`)}, "name", intents.Patience{}, "o1", noon())
+	ch = intents.Witness(several, intents.Observation{Fact: intents.Dead, Of: 1, Evidence: []byte(`{}`)}, named(), intents.Patience{}, "o1", noon())
 	if lawful(t, ch); ch.Moves() || ch.Event.Kind != intents.Evidence {
 		t.Errorf("a second one was stored after the look: got %+v", ch.Event)
 	}
 	for _, s := range []intents.State{intents.Settling, intents.Confirming, intents.NeedsReview} {
 		for of, dead := range []bool{false, false, true, true} { // of so many that were looked at, and two stored
-			ch := intents.Witness(row(s, counterSlot(2)), intents.Observation{Fact: intents.Dead, Of: of, Evidence: []byte(`{"n":1}`)}, "name", intents.Patience{}, "o1", noon())
+			ch := intents.Witness(row(s, counterSlot(2)), intents.Observation{Fact: intents.Dead, Of: of, Evidence: []byte(`{"n":1}`)}, named(), intents.Patience{}, "o1", noon())
 			lawful(t, ch)
 			if (ch.After.State == intents.Authorized) != dead || ch.Moves() != dead || (ch.Event.Kind == intents.Evidence) == dead || string(ch.Event.Detail) != `{"n":1}` {
 				t.Errorf("%s, %d of 2 looked at: got %s, event %+v, want dead: %t", s, of, ch.After.State, ch.Event, dead)
@@ -101,7 +104,7 @@ func TestWitnessDead(t *testing.T) {
 		if o.No != 0 {
 			in.Stored = 1
 		}
-		ch := intents.Witness(in, o, "name", intents.Patience{}, "o1", noon())
+		ch := intents.Witness(in, o, named(), intents.Patience{}, "o1", noon())
 		lawful(t, ch)
 		a := ch.After
 		if a.State != intents.Authorized || a.Slot != (intents.Slot{}) || a.Stored != 0 || a.Calls != 0 || !a.AgainUntil.IsZero() || !a.FirstClaimedAt.IsZero() || !a.WatchAt.IsZero() {
@@ -138,7 +141,7 @@ func TestWitnessPatience(t *testing.T) {
 		"in review already":           {row(intents.NeedsReview), intents.NotSeen, minute, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ch := intents.Witness(tt.in, intents.Observation{Fact: tt.fact}, "name", tt.p, "o1", noon())
+			ch := intents.Witness(tt.in, intents.Observation{Fact: tt.fact}, named(), tt.p, "o1", noon())
 			lawful(t, ch)
 			if a := ch.After; (a.State == intents.NeedsReview && ch.Moves()) != (tt.want != "") || a.Reason != tt.want {
 				t.Errorf("got %s %q, want %q", a.State, a.Reason, tt.want)
@@ -162,7 +165,7 @@ func TestWitnessLooksAgain(t *testing.T) {
 		"settling, may not":              {row(intents.Settling, never), 2 * time.Minute, 2 * time.Minute, 2 * time.Minute},
 		"settling, may not, asked early": {row(intents.Settling, never), time.Second, time.Second, intents.Grace},
 	} {
-		ch := intents.Witness(tt.in, intents.Observation{After: tt.after}, "name", intents.Patience{}, "o1", noon())
+		ch := intents.Witness(tt.in, intents.Observation{After: tt.after}, named(), intents.Patience{}, "o1", noon())
 		lawful(t, ch)
 		watch, due := noon().Add(tt.watch), noon().Add(tt.due)
 		if tt.watch < 0 {

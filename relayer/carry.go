@@ -3,6 +3,7 @@ package relayer
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
@@ -28,16 +29,19 @@ func (w *Worker) carry(j *job, c intents.Claimed, t term, p *Permit) Disposition
 // bytes gives the stored bytes to send: those there already, else it prepares and attaches them. Without bytes the
 // result says what became of the attempt. Errors: it is not known what is stored.
 func (w *Worker) bytes(j *job, c intents.Claimed) (intents.Attempt, intents.Result, error) {
-	if n := len(c.Attempts); n > 0 {
-		return c.Attempts[n-1], intents.Result{}, nil
+	for _, a := range slices.Backward(c.Attempts) {
+		if a.Kind.Pays() { // an empty use of the slot, or what a stranger sent, is not ours to send again
+			return a, intents.Result{}, nil
+		}
 	}
 	a, err := w.prepare(j.work, c.Intent, c.Slot())
 	if refused, ok := errors.AsType[*intents.RefusedError](err); ok {
 		return intents.Attempt{}, intents.Result{Verdict: intents.Declined, Evidence: evidence("prepare", refused)}, nil
 	}
 	if err != nil {
+		wait := calmFor(w.throttle, err)
 		w.log.WarnContext(j.work, "not now", "step", "prepare", "intent", c.Intent.ID, "err", err)
-		return intents.Attempt{}, intents.Result{Verdict: intents.NotSent, After: atLeast(notNow), Evidence: evidence("prepare", err)}, nil
+		return intents.Attempt{}, intents.Result{Verdict: intents.NotSent, After: atLeast(wait), Evidence: evidence("prepare", err)}, nil
 	}
 	a.Slot = c.Slot()
 	stored, err := w.attach(j, a)

@@ -54,7 +54,11 @@ func (w *Worker) claim(j *job, c intents.Claim, p *Permit) (out Disposition, mov
 	t := term{asked: time.Now(), length: w.cfg.Term()}
 	claimed, err := w.ask(j, c)
 	if err != nil {
+		w.unslotted(c, err)
 		return w.unclaimed(j, c.Intent, err)
+	}
+	if needsNumber(c.Intent, c.Plan) {
+		w.gates.open(c.Plan.Scope)
 	}
 	w.moved(j.work, claimed.Intent)
 	return w.carry(j, claimed, t, p), false
@@ -67,7 +71,7 @@ func (w *Worker) unclaimed(j *job, in intents.Intent, err error) (out Dispositio
 	case ok && not.Why == intents.WhyMoved:
 		return Disposition{}, true
 	case ok && not.Why == intents.WhyNoSlot:
-		return Requeue(atLeast(max(w.throttle.Predict(time.Now()), time.Second))), false
+		return Requeue(atLeast(firstShut)), false
 	case ok:
 		w.log.InfoContext(j.work, "not claimed", "intent", in.ID, "why", string(not.Why))
 		return Finish(), false

@@ -23,9 +23,15 @@ func (w *Worker) first(j *job, in intents.Intent) (out Disposition, moved bool) 
 	case in.Paused:
 		return w.park(j, in, 0)
 	}
+	if wait, frozen := w.gates.closed(time.Now()); wait > 0 && in.Slot.Kind == intents.NoSlot {
+		return w.shutOut(j, in, wait, frozen)
+	}
 	plan, err := w.plan(j, in)
 	if err != nil {
 		return w.unplanned(j, in, "plan", err)
+	}
+	if wait, frozen := w.pass(in, plan); wait > 0 {
+		return w.shutOut(j, in, wait, frozen)
 	}
 	permit, out, ok := w.permit(j, plan.Weight)
 	if !ok {
@@ -69,11 +75,23 @@ func (w *Worker) unplanned(j *job, in intents.Intent, step string, err error) (o
 	if refused, ok := errors.AsType[*intents.RefusedError](err); ok {
 		return w.refuse(j, in, intents.ReasonRefused, evidence(step, refused))
 	}
+	wait := calmFor(w.throttle, err)
 	if j.over() {
 		return Requeue(0), false
 	}
 	w.log.WarnContext(j.work, "not now", "step", step, "intent", in.ID, "err", err)
-	return w.park(j, in, atLeast(notNow))
+	return w.park(j, in, atLeast(wait))
+}
+
+// calmFor shuts the throttle where an error says that the other side asks for fewer calls, and says when to look again
+// after any error that means not now.
+func calmFor(t *Throttle, err error) time.Duration {
+	limited, ok := errors.AsType[*intents.LimitedError](err)
+	if !ok {
+		return notNow
+	}
+	t.Calm(limited.After)
+	return max(limited.After, time.Second)
 }
 
 // park writes when to look again, unless the row says so already.

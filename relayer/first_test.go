@@ -318,7 +318,7 @@ func TestRowRequeueFloorsCase23(t *testing.T) {
 		make func(r *rig)
 	}{
 		"no token":      {keyed(), slow(100 * time.Millisecond), func(r *rig) { r.throttle.Calm(time.Minute + time.Millisecond) }},
-		"no slot":       {counted(), func(*rig) {}, func(r *rig) { r.openSigner(8, 16) }}, // the chain is ahead: frozen
+		"no slot":       {counted(), func(*rig) {}, func(r *rig) { r.openSigner(7, 0) }}, // the window is full
 		"always moving": {keyed(), func(*rig) {}, func(r *rig) { r.faults.on("claim", times(9, moved)...) }},
 		"outage":        {keyed(), func(*rig) {}, func(r *rig) { r.faults.on("take", down) }},
 	} {

@@ -528,6 +528,9 @@ func (b *buffer) Write(p []byte) (int, error) {
 	return b.b.Write(p)
 }
 
+// lines counts the lines that have a text.
+func (b *buffer) lines(text string) int { return strings.Count(b.String(), text) }
+
 func (b *buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

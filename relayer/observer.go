@@ -15,7 +15,7 @@ import (
 
 // Observer finds out what became of what was sent. It works for every intent with stored bytes that is not final, also
 // for those in review: there it only reads, and proof may end it. One works per route, by a lease row; two at once only
-// waste.
+// waste. It is not safe for concurrent use.
 type Observer struct {
 	cfg      Config
 	due      Due
@@ -24,6 +24,7 @@ type Observer struct {
 	sender   Sender
 	throttle *Throttle
 	log      *slog.Logger
+	census   census
 }
 
 // NewObserver makes the observer of a route. It draws its permits from the throttle's share for reads.
@@ -41,6 +42,9 @@ func (o *Observer) Observe(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	ws, err := o.witness.Watches(ctx, o.cfg.Route, o.cfg.ObserveMost)
+	if err == nil {
+		o.number(ctx, len(ws) > 0)
+	}
 	if err != nil || len(ws) == 0 {
 		return 0, err
 	}
@@ -70,6 +74,7 @@ func (o *Observer) look(ctx context.Context, ws []intents.Watch) ([]intents.Obse
 	defer p.Done()
 	os, err := o.ask(ctx, ws)
 	if err != nil {
+		calmFor(o.throttle, err)
 		return nil, fmt.Errorf("observe: %w", err)
 	}
 	seen := strongest(ws, os)
@@ -178,24 +183,64 @@ func (o *Observer) tell(ctx context.Context, ws []intents.Watch, ins []intents.I
 	}
 }
 
-// want makes, stores and sends the further attempts a sender asks for. No claim is needed: it is the same slot. Nothing
-// is sent for an intent in review, where a person decides, and none in a paused route.
+// want sends what a sender asks for: further attempts, which it makes and stores first, or stored ones again. No claim is
+// needed: it is the same slot. Nothing is sent for an intent in review, where a person decides, and none in a paused route.
+// Lower numbers go first: those above them wait for them.
 func (o *Observer) want(ctx context.Context, ws []intents.Watch, os []intents.Observation, ins []intents.Intent) error {
 	var errs []error
-	for i, ob := range os {
-		if ob.Want == 0 || ins[i].State == intents.NeedsReview || ins[i].Paused {
+	for _, i := range byNumber(ws) {
+		do, what := o.wanted(ws[i], os[i], ins[i])
+		if do == nil {
 			continue
 		}
-		if err := o.attempt(ctx, ws[i], ob.Want); err != nil {
-			errs = append(errs, fmt.Errorf("%s of %s: %w", ob.Want, ws[i].Slot, err))
+		if err := ctx.Err(); err != nil { // what is left is asked for again
+			return errors.Join(append(errs, err)...)
+		}
+		if err := o.apart(ctx, do); err != nil {
+			errs = append(errs, fmt.Errorf("%s of %s: %w", what, ws[i].Slot, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// attempt adds one attempt to a slot. Its result is not judged here: the next observation tells. A panic is an error of
-// this attempt alone.
-func (o *Observer) attempt(ctx context.Context, w intents.Watch, kind intents.Kind) (err error) {
+// byNumber gives the indexes of watches, lowest numbers first.
+func byNumber(ws []intents.Watch) []int {
+	order := make([]int, len(ws))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ws[a].Slot.Number, ws[b].Slot.Number) })
+	return order
+}
+
+// wanted says what is to be done for a slot, nil for nothing. in is its intent after what was seen was recorded.
+func (o *Observer) wanted(w intents.Watch, ob intents.Observation, in intents.Intent) (do func(context.Context) error, what string) {
+	switch {
+	case in.State == intents.NeedsReview, in.Paused:
+	case ob.Want != 0:
+		return func(ctx context.Context) error { return o.attempt(ctx, w, ob.Want) }, ob.Want.String()
+	case ob.Resend && mayResend(w, in):
+		for _, a := range w.Attempts {
+			if a.No == ob.No {
+				return func(ctx context.Context) error { return o.submit(ctx, a) }, "resend"
+			}
+		}
+	}
+	return nil, ""
+}
+
+// mayResend says whether an observer may send the bytes of a slot again: of a filler, and of an intent that is under way
+// in this slot, has no running claim, and may be sent again.
+func mayResend(w intents.Watch, in intents.Intent) bool {
+	if w.Intent.ID == "" {
+		return true
+	}
+	open := in.State == intents.Confirming || in.State == intents.Settling && !in.Claimed(in.ReadAt)
+	return open && in.Slot.ID == w.Slot.ID && in.MayResend(in.ReadAt)
+}
+
+// apart does something with a permit of its own. A panic is an error of this slot alone.
+func (o *Observer) apart(ctx context.Context, do func(context.Context) error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &panicError{v}
@@ -206,21 +251,32 @@ func (o *Observer) attempt(ctx context.Context, w intents.Watch, kind intents.Ki
 		return err
 	}
 	defer p.Done()
+	return do(ctx)
+}
+
+// attempt adds one attempt to a slot.
+func (o *Observer) attempt(ctx context.Context, w intents.Watch, kind intents.Kind) error {
 	prepare, cancel := context.WithTimeout(ctx, o.cfg.PrepareTimeout)
 	defer cancel()
 	a, err := o.sender.Prepare(prepare, w.Intent, w.Slot, kind, w.Attempts)
 	if err != nil {
+		calmFor(o.throttle, err)
 		return err
 	}
 	stored, err := o.attach(ctx, w, a, kind)
 	if err != nil {
 		return err
 	}
-	submit, cancel := context.WithTimeout(ctx, o.cfg.SubmitTimeout)
+	return o.submit(ctx, stored)
+}
+
+// submit sends stored bytes. The result is not judged here: the next observation tells.
+func (o *Observer) submit(ctx context.Context, a intents.Attempt) error {
+	ctx, cancel := context.WithTimeout(ctx, o.cfg.SubmitTimeout)
 	defer cancel()
-	r := o.sender.Submit(submit, stored)
+	r := o.sender.Submit(ctx, a)
 	o.throttle.Calm(r.Calm)
-	o.log.InfoContext(ctx, "attempt sent", "slot", w.Slot.String(), "kind", kind.String(), "no", stored.No, "verdict", r.Verdict.String())
+	o.log.InfoContext(ctx, "attempt sent", "slot", a.Slot.String(), "kind", a.Kind.String(), "no", a.No, "verdict", r.Verdict.String())
 	return nil
 }
 

@@ -396,6 +396,101 @@ func TestObserveWantOfAClosedSlotIsNotSent(t *testing.T) {
 	})
 }
 
+// What a sender asks to be sent again goes out as it is stored, and moves nothing.
+func TestObserveResends(t *testing.T) {
+	bubble(t, counted(), func(r *rig) {
+		r.sent("pi_1")
+		first := r.world.bytes("pi_1")[0]
+		r.sees(intents.Observation{No: 1, Resend: true})
+		o := r.observer()
+		r.observes(o, 1)
+		r.observes(o, 1)
+		if got := r.world.bytes("pi_1"); !slices.Equal(got, []string{first, first, first}) {
+			t.Errorf("sent %q, want the first bytes three times", got)
+		}
+		r.stands("pi_1", intents.Confirming, 4, "")
+		r.sees(intents.Observation{No: 2, Resend: true}) // nobody stored that
+		r.observes(o, 1)
+		r.wire(3, "pi_1")
+	})
+}
+
+// Only what may be sent by an observer is sent again: under way, in no claim, not in review, not paused, not past its time.
+func TestObserveResendsOnlyWhatMayBeSent(t *testing.T) {
+	for name, tt := range map[string]struct {
+		plan intents.Plan
+		do   func(r *rig)
+		want int // calls
+	}{
+		"confirming":    {counted(), func(r *rig) { r.sent("pi_1") }, 2},
+		"claim over":    {counted(), func(r *rig) { r.create("pi_1"); r.sender.says(silence); r.deliver(ref("pi_1")) }, 2},
+		"claim running": {counted(), func(r *rig) { r.create("pi_1"); r.sender.says(killedBefore); r.killed(ref("pi_1")) }, 1},
+		"never again":   {lookedUp(), func(r *rig) { r.sent("pi_1") }, 1},
+		"paused": {counted(), func(r *rig) {
+			r.sent("pi_1")
+			r.must(r.store.SetPaused(r.Context(), r.cfg.Route, true, "ann"))
+		}, 1},
+		"in review": {counted(), func(r *rig) {
+			r.sent("pi_1")
+			r.sees()
+			pass(time.Hour)
+			r.observes(r.observer(), 1)
+			r.stands("pi_1", intents.NeedsReview, 5, intents.ReasonUnseen)
+			pass(time.Hour)
+		}, 1},
+		"settled at that look": {counted(), func(r *rig) { r.sent("pi_1") }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, tt.plan, func(r *rig) {
+				tt.do(r)
+				fact := intents.NotSeen
+				if strings.HasPrefix(name, "settled") {
+					fact = intents.Final
+				}
+				r.sees(intents.Observation{No: 1, Fact: fact, Resend: true})
+				pass(5 * time.Second)
+				_, err := r.observer().Observe(r.Context())
+				r.must(err)
+				if got := r.sender.submits(); got != tt.want {
+					r.Errorf("%d calls on the wire, want %d", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// Lower numbers go first, with a permit each, and a panic at one is an error of that one.
+func TestObserveResendsInOrder(t *testing.T) {
+	bubble(t, counted(), func(r *rig) {
+		for i := range 3 {
+			r.sent(fmt.Sprintf("pi_%d", i))
+		}
+		var order []int64
+		r.sender.says(func(_ context.Context, _ *world, a intents.Attempt) intents.Result {
+			order = append(order, a.Slot.Number)
+			if a.Slot.Number == 8 {
+				panic("blew up")
+			}
+			return intents.Result{Calm: time.Duration(a.Slot.Number) * time.Second}
+		})
+		r.sender.onObserve = func(ws []intents.Watch) (out []intents.Observation, _ error) {
+			slices.Reverse(ws) // as if the last one were due first
+			for _, w := range ws {
+				out = append(out, intents.Observation{Slot: w.Slot, No: 1, Resend: true})
+			}
+			return out, nil
+		}
+		pass(5 * time.Second)
+		_, err := r.observer().Observe(r.Context())
+		if err == nil || !strings.Contains(err.Error(), "resend of") || !strings.Contains(err.Error(), "#8") {
+			r.Errorf("error %v, want the panic at number 8", err)
+		}
+		if !slices.Equal(order, []int64{7, 8, 9}) {
+			r.Errorf("sent in the order %v", order)
+		}
+	})
+}
+
 func TestObserveSurvivesAPanic(t *testing.T) {
 	bubble(t, keyed(), func(r *rig) {
 		r.sent("pi_1")

@@ -22,6 +22,15 @@ type Sender interface {
 	Observe(ctx context.Context, ws []intents.Watch) ([]intents.Observation, error)
 }
 
+// Numbered is implemented by senders whose slots are counters that others could use, too.
+type Numbered interface {
+	// Numbers tells the next number of each of the sender's scopes, by what is used already. Errors: look later.
+	Numbers(ctx context.Context) (map[string]int64, error)
+	// Strangers finds what used numbers of a scope from one on and before another, beyond recall, in order and without
+	// a gap. It may find fewer, or none. Errors: look later.
+	Strangers(ctx context.Context, scope string, from, to int64) ([]intents.Foreign, error)
+}
+
 // Canon is implemented by senders that know how their intents are written.
 type Canon interface {
 	// Canonical gives the intent with its destination in the one spelling that is stored and compared.
@@ -64,8 +73,20 @@ type Witness interface {
 	// final, and counter slots to be filled (their Intent is zero; they have no attempts until bytes are stored).
 	Watches(ctx context.Context, route string, most int) ([]intents.Watch, error)
 	// Record writes what observations mean, as intents.Witness decides, and returns the intents after it, in order; a
-	// filler's is zero. A row that moved since is decided on as it stands.
+	// filler's is zero. A row that moved since is decided on as it stands. A slot whose number a foreign transaction used
+	// freezes its signer, and every intent which that may have paid goes to a person, all in one commit.
 	Record(ctx context.Context, ws []intents.Watch, os []intents.Observation, p intents.Patience) ([]intents.Intent, error)
+	Numbers
+}
+
+// Numbers is where the counts of signers are written. Errors of Store apply.
+type Numbers interface {
+	// See tells a signer's next number by the other side's own count, and freezes a signer whose count is ahead of the
+	// numbers given out. Errors: intents.ErrNoSigner.
+	See(ctx context.Context, scope string, next int64) (intents.Signer, error)
+	// Account keeps what used the next number instead of us, compares it with all intents as Record does, and counts the
+	// number as given out. Another number than the next changes nothing. Errors: intents.ErrNoSigner.
+	Account(ctx context.Context, scope string, number int64, f intents.Foreign, detail []byte) (intents.Signer, error)
 }
 
 // Due is what the sweeper asks for. Errors of Store apply.

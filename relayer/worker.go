@@ -22,6 +22,7 @@ type Worker struct {
 	probe    *Probe
 	log      *slog.Logger
 	stats    stats
+	gates    gates // of counter scopes
 }
 
 // NewWorker makes a worker. probe is told when the store cannot be reached.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nsqrelayer/relayer/internal/config"
+	"github.com/nsqrelayer/relayer/internal/devstack/rpcproxy"
 	"github.com/nsqrelayer/relayer/internal/devstack/sink"
 )
 
@@ -19,6 +20,7 @@ type devCmd struct {
 	Exit    bool `help:"Leave when all of them are final. Exit 0 only if each settled, once."`
 
 	SinkFaults string        `placeholder:"SPEC" help:"${sinkfaults}"`
+	RPCFaults  rpcFaults     `name:"rpc-faults" placeholder:"SPEC" help:"${rpcfaults}"`
 	BlockTime  time.Duration `default:"1s" help:"Time between blocks of the chain; confirmations are 2."`
 
 	LookupdTCPPort  int `name:"nsqlookupd-tcp-port" placeholder:"4160" help:"Default ports move on when they are taken."`
@@ -40,7 +42,9 @@ Examples:
 
     relayer dev
     relayer dev --intents 2000 --exit
-    relayer dev --sink-faults "commit-timeout=5%,commit-500=5%,refuse-503=5%"`
+    relayer dev --sink-faults "commit-timeout=5%,commit-500=5%,refuse-503=5%"
+    relayer dev --intents 500 --exit --rpc-faults
+    relayer dev --rpc-faults "accept-timeout=5%:4s,null-receipt=20%"`
 }
 
 // Run returns when the demo is over or a signal came, and everything is stopped.
@@ -52,6 +56,10 @@ func (c *devCmd) Run(a *app) error {
 	if err != nil {
 		return usagef("--sink-faults: %w", err)
 	}
+	rpcFaults, err := rpcproxy.ParseFaults(string(c.RPCFaults))
+	if err != nil {
+		return usagef("--rpc-faults: %w", err)
+	}
 	cfg, err := a.config() // for log settings and what runs already
 	if err != nil {
 		return err
@@ -59,7 +67,7 @@ func (c *devCmd) Run(a *app) error {
 	ctx, stop := a.context()
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process
-	d := &dev{cmd: c, app: a, given: cfg, faults: faults, out: a.stdout}
+	d := &dev{cmd: c, app: a, given: cfg, faults: faults, rpcFaults: rpcFaults, out: a.stdout}
 	defer d.stop()
 	if err := d.start(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -77,6 +85,8 @@ type dev struct {
 	given  config.Config // what the user set
 	faults sink.Faults
 	out    io.Writer
+
+	rpcFaults rpcproxy.Faults
 
 	parts  devParts
 	stops  []func() error // in the order of starts

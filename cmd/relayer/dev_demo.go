@@ -166,6 +166,7 @@ func (d *dev) conclude(r demoResult) error {
 	if !r.done {
 		return quiet(exitFailed)
 	}
+	d.tellFaults()
 	fmt.Fprintf(d.out, "dev: %d intents: %d settled, %d failed, %d in review; effects %d, twice %d\n", r.total,
 		r.states[intents.Settled], r.states[intents.Failed]+r.states[intents.Canceled], r.states[intents.NeedsReview], r.effects, r.twice)
 	if r.states[intents.Settled] != r.total || r.effects != r.total || r.twice != 0 {

@@ -17,6 +17,7 @@ import (
 	"github.com/nsqrelayer/relayer/internal/devstack"
 	"github.com/nsqrelayer/relayer/internal/devstack/chain"
 	"github.com/nsqrelayer/relayer/internal/devstack/nsq"
+	"github.com/nsqrelayer/relayer/internal/devstack/rpcproxy"
 	"github.com/nsqrelayer/relayer/internal/devstack/sink"
 	"github.com/nsqrelayer/relayer/internal/postgres"
 )
@@ -28,8 +29,10 @@ type devParts struct {
 	nsq   *nsq.NSQ
 	pg    *postgres.Server
 	chain *chain.Chain
+	proxy *rpcproxy.Proxy // nil without faults
 	sink  *sink.Sink
 
+	rpc      string // URL of the chain, or of what stands before it
 	dsn      string
 	nsqdTCP  string
 	nsqdHTTP string // empty when nsqd is not ours
@@ -37,7 +40,7 @@ type devParts struct {
 }
 
 func (d *dev) startParts(ctx context.Context) error {
-	for _, start := range []func(context.Context) error{d.startDir, d.startNSQ, d.startPostgres, d.migrate, d.startChain, d.startSink} {
+	for _, start := range []func(context.Context) error{d.startDir, d.startNSQ, d.startPostgres, d.migrate, d.startChain, d.startProxy, d.startSink} {
 		if err := start(ctx); err != nil {
 			return err
 		}
@@ -210,7 +213,8 @@ chain-id = %d
 keystore = %q
 passphrase = %q
 confirmations = 2
-window = 1024
+window = %d
+resend-after = "3s"
 throttle = { in-flight = 16, per-second = "unlimited" }
 [routes.webhooks]
 sender = "webhook"
@@ -229,7 +233,7 @@ throttle = { in-flight = 32, per-second = "unlimited" }
 // configure writes the stack's relayer.toml, which other terminals can use, and reads it.
 func (d *dev) configure() (config.Config, error) {
 	p := d.parts
-	text := fmt.Sprintf(devConfig, p.dsn, p.nsqdTCP, p.chain.URL, chain.ID, p.keystore, devPassphrase, p.sink.URL, p.sink.URL)
+	text := fmt.Sprintf(devConfig, p.dsn, p.nsqdTCP, p.rpc, chain.ID, p.keystore, devPassphrase, d.window(), p.sink.URL, p.sink.URL)
 	if err := os.WriteFile(d.configPath(), []byte(text), 0o600); err != nil {
 		return config.Config{}, err
 	}

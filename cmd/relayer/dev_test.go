@@ -33,6 +33,25 @@ func TestDevSettlesEachOnce(t *testing.T) {
 	}
 }
 
+// TestDevRPCFaults: answers of the node are lost, cut, refused and wrong, and each intent settles once.
+func TestDevRPCFaults(t *testing.T) {
+	t.Parallel()
+	for told, flag := range map[string][]string{
+		"rpc faults: ":  {"--rpc-faults"},
+		"accept-reset ": {"--rpc-faults", "accept-reset=50%,wrong-hash=10%,null-receipt=30%,null-tx=30%,json-429=2%"},
+	} {
+		p := startDev(t, append(flag, "--intents", "30", "--exit")...)
+		p.exits(exitOK)
+		const want = "dev: 30 intents: 30 settled, 0 failed, 0 in review; effects 30, twice 0"
+		if got := p.stdout.last(); got != want {
+			t.Errorf("%v: last line %q, want %q", flag, got, want)
+		}
+		if !strings.Contains(p.stdout.String(), told) {
+			t.Errorf("%v: %q is not told", flag, told)
+		}
+	}
+}
+
 func TestDevUsesWhatRuns(t *testing.T) {
 	t.Parallel()
 	nsqd := nsqtest.Start(t)
@@ -109,10 +128,10 @@ func TestDevWithoutPostgres(t *testing.T) {
 
 func TestDevRefusesNonsense(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"--sink-faults", "explode=5%"}, {"--intents", "-1"}, {"--intents", "many"}} {
+	for _, args := range [][]string{{"--sink-faults", "explode=5%"}, {"--rpc-faults", "explode=5%"}, {"--rpc-faults=explode"}, {"--intents", "-1"}, {"--intents", "many"}} {
 		p := startDev(t, args...)
 		p.exits(exitUsage)
-		if !strings.Contains(p.stderr.String(), args[0]) {
+		if flag, _, _ := strings.Cut(args[0], "="); !strings.Contains(p.stderr.String(), flag) {
 			t.Errorf("%v: the flag is not named", args)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/nsqrelayer/relayer/internal/devstack/rpcproxy"
 	"github.com/nsqrelayer/relayer/internal/devstack/sink"
 )
 
@@ -26,6 +27,9 @@ type cli struct {
 	Pause   pauseCmd   `cmd:"" help:"Stop a route from claiming, in all processes."`
 	Resume  resumeCmd  `cmd:"" help:"Let a paused route claim again."`
 	Account accountCmd `cmd:"" help:"Credit and show accounts."`
+	Observe observeCmd `cmd:"" help:"Ask the other side once what became of an intent."`
+	Attempt attemptCmd `cmd:"" help:"Send more for an intent, in its slot."`
+	EVM     evmCmd     `cmd:"" name:"evm" help:"Signers of EVM chains."`
 	Version versionCmd `cmd:"" help:"Show version, commit and date."`
 }
 
@@ -54,7 +58,7 @@ func (a *app) run(args []string) error {
 	helped := false
 	parser, err := kong.New(&c, kong.Name("relayer"),
 		kong.Description("Executes payment intents once: NSQ hands out work, Postgres knows the truth."),
-		kong.Vars{"sinkfaults": sink.FaultsHelp}, kong.Writers(a.stdout, a.stderr), kong.Exit(func(int) { helped = true }),
+		kong.Vars{"sinkfaults": sink.FaultsHelp, "rpcfaults": rpcproxy.FaultsHelp}, kong.Writers(a.stdout, a.stderr), kong.Exit(func(int) { helped = true }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
 		kong.ExplicitGroups([]kong.Group{{Key: "settings", Title: "Settings:"}}))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/nsqrelayer/relayer/intents/pgstore"
 	"github.com/nsqrelayer/relayer/internal/config"
 	"github.com/nsqrelayer/relayer/nsqworker"
+	"github.com/nsqrelayer/relayer/relayer"
 	"github.com/nsqrelayer/relayer/relayer/evm"
 )
 
@@ -19,6 +20,11 @@ type store interface {
 	canceler
 	switcher
 	teller
+	warden
+	noter
+	relayer.Store
+	relayer.Witness
+	relayer.Due
 	Close()
 }
 
@@ -33,6 +39,7 @@ type publisher interface {
 type parts struct {
 	open       func(ctx context.Context, dsn, actor string, log *slog.Logger) (store, error)
 	publisher  func(n config.NSQ, log *slog.Logger) (publisher, error)
+	way        func(r *config.Route, log *slog.Logger) (way, error)
 	canonical  func(r *config.Route, in intents.Intent) (intents.Intent, error)
 	migrate    func(ctx context.Context, dsn string, log *slog.Logger) ([]pgstore.Migration, error)
 	migrations func(ctx context.Context, dsn string) ([]pgstore.Migration, error)
@@ -40,7 +47,7 @@ type parts struct {
 
 func realParts() parts {
 	return parts{
-		open: openPostgres, publisher: openNSQ, canonical: canonical,
+		open: openPostgres, publisher: openNSQ, way: openWay, canonical: canonical,
 		migrate: pgstore.Migrate, migrations: pgstore.MigrationStatus,
 	}
 }

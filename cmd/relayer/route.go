@@ -75,6 +75,9 @@ func (r *route) run(ctx context.Context) error {
 	loops.Go(func() { r.probe.Run(probing) })
 	loops.Go(func() { r.sweeper.Run(ctx) })
 	loops.Go(func() { r.observer.Run(ctx) })
+	if w, ok := r.way.(runner); ok {
+		loops.Go(func() { w.Run(probing) })
+	}
 	err := r.consumer.Run(ctx)
 	stop()
 	loops.Wait()

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"math/big"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,9 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/ethclient"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/nsqrelayer/relayer/intents/pgstore"
+	"github.com/nsqrelayer/relayer/internal/devstack/chain"
 	"github.com/nsqrelayer/relayer/internal/devstack/sink"
 	"github.com/nsqrelayer/relayer/internal/nsqtest"
 	"github.com/nsqrelayer/relayer/internal/pgtest"
@@ -61,7 +65,9 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			return setup(e, nsqd.TCP(), provider.URL)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "eventually": eventually},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "eventually": eventually, "mine": mine, "outside": outside,
+		},
 	})
 }
 
@@ -85,6 +91,11 @@ func setup(e *testscript.Env, nsqd, provider string) error {
 	e.Setenv("RELAYER_ROUTES_WEBHOOKS_TOPIC", "intents."+name)
 	e.Setenv("RELAYER_ROUTES_WEBHOOKS_URL", provider+"/pay")
 	e.Setenv("USER", "ops")
+	if name == "attempt" || name == "signer" {
+		if err := setupChain(tb, e, name); err != nil {
+			return err
+		}
+	}
 	file := filepath.Join(e.WorkDir, "relayer.toml")
 	if _, err := os.Stat(file); err == nil {
 		return nil
@@ -131,4 +142,53 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("waited a minute for %q", args[0])
 		}
 	}
+}
+
+// setupChain gives the script's route payouts a chain of its own, which mines when it is told to.
+func setupChain(tb testing.TB, e *testscript.Env, name string) error {
+	c, err := chain.Start(tb.Context(), chain.Config{BlockTime: -1})
+	if err != nil {
+		return err
+	}
+	tb.Cleanup(func() { _ = c.Close() })
+	key, err := chain.WriteKeystore(e.WorkDir, chain.DevKey(), "secret")
+	e.Values["chain"] = c
+	e.Setenv("RELAYER_ROUTES_PAYOUTS_TOPIC", "intents.payouts."+name)
+	e.Setenv("RELAYER_ROUTES_PAYOUTS_RPC_URL", c.URL)
+	e.Setenv("RELAYER_ROUTES_PAYOUTS_KEYSTORE", key)
+	e.Setenv("RELAYER_ROUTES_PAYOUTS_PASSPHRASE", "secret")
+	e.Setenv("RELAYER_ROUTES_PAYOUTS_CONFIRMATIONS", "2")
+	return err
+}
+
+// mine makes so many blocks: mine 2.
+func mine(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: mine blocks")
+	}
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	for range n {
+		ts.Value("chain").(*chain.Chain).Mine()
+	}
+}
+
+// outside sends with the development key, beside the relayer, and mines a block: outside nonce.
+func outside(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: outside nonce")
+	}
+	nonce, err := strconv.ParseUint(args[0], 10, 64)
+	ts.Check(err)
+	c := ts.Value("chain").(*chain.Chain)
+	to := chain.DevAddress()
+	tx, err := types.SignNewTx(chain.DevKey(), types.LatestSignerForChainID(big.NewInt(chain.ID)), &types.DynamicFeeTx{
+		ChainID: big.NewInt(chain.ID), Nonce: nonce, To: &to, Gas: 21000, GasFeeCap: big.NewInt(20e9), GasTipCap: big.NewInt(1e9),
+	})
+	ts.Check(err)
+	client, err := ethclient.Dial(c.URL)
+	ts.Check(err)
+	defer client.Close()
+	ts.Check(client.SendTransaction(context.Background(), tx))
+	c.Mine()
 }

@@ -77,7 +77,7 @@ func (w *world) must(err error) {
 func (w *world) configure() {
 	key, err := chain.WriteKeystore(w.dir, chain.DevKey(), devPassphrase)
 	w.must(err)
-	text := fmt.Sprintf(devConfig, w.dsn, w.nsq.NSQDTCP, w.chain.URL, chain.ID, key, devPassphrase, w.sink.URL, w.sink.URL)
+	text := fmt.Sprintf(devConfig, w.dsn, w.nsq.NSQDTCP, w.chain.URL, chain.ID, key, devPassphrase, devWindow, w.sink.URL, w.sink.URL)
 	w.config = filepath.Join(w.dir, "relayer.toml")
 	w.must(os.WriteFile(w.config, []byte(text), 0o600))
 }

@@ -149,7 +149,7 @@ func (d *drawer) takes(a intents.Attempt) (slot intents.Slot, owner int64, ok bo
 		key = s.intent
 	}
 	r := d.rows[key]
-	if r == nil || r.State.Final() || r.Slot.Kind == intents.NoSlot || r.Slot.ID != a.Slot.ID {
+	if r == nil || !r.Takes(a.Kind) || r.Slot.Kind == intents.NoSlot || r.Slot.ID != a.Slot.ID {
 		return a.Slot, 0, false
 	}
 	return r.Slot, r.Key, true

@@ -121,7 +121,7 @@ func (h *hall) seat(op claimOp, before intents.Intent, in *intents.Intent) {
 		sg := h.signers[op.Plan.Scope]
 		in.Slot = intents.Slot{ID: h.key(), Kind: intents.Counter, Scope: sg.Scope, Number: sg.Next}
 		sg.Next++
-		sg.Open++
+		sg.Ahead++
 		h.sheet.signer(sg.Scope, sg.Next)
 	case before.Version > firstVersion:
 		in.Slot.ID = h.key()

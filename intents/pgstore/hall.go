@@ -50,7 +50,7 @@ func (h *hall) facts(op claimOp, in intents.Intent) intents.Facts {
 		f.Enforced, f.Free = a.Enforced, a.Free()
 	}
 	if sg := h.signers[op.Plan.Scope]; sg != nil {
-		f.SlotFree = sg.Frozen == "" && sg.Open < sg.Window
+		f.Frozen, f.SlotFree = sg.Frozen != "", !sg.Full()
 	}
 	return f
 }

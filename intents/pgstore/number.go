@@ -12,8 +12,10 @@ const (
 	lockSigners = `select clock_timestamp(), s.* from
  (select scope, next, slots, coalesce(frozen, ''), seen from signers where scope = any($1) order by scope for update) s`
 	// A slot that closes meanwhile makes the count too high, never too low: slots open under the signer's lock alone.
-	countOpen = `select scope, count(*) from slots where scope = any($1) and closed_at is null and kind = 2 group by scope`
-	drawKeys  = `select nextval('relayer_keys') from generate_series(1, $1::int)`
+	// What the chain has used, it does not keep waiting any more.
+	countOpen = `select o.scope, count(*) from slots o join signers s on s.scope = o.scope
+ where o.scope = any($1) and o.closed_at is null and o.kind = 2 and o.number >= s.seen group by o.scope`
+	drawKeys = `select nextval('relayer_keys') from generate_series(1, $1::int)`
 )
 
 // loadSigners locks the signers that claims of the batch would take a number of, and draws keys for their slots.
@@ -75,7 +77,7 @@ func (h *hall) countSlots(ctx context.Context, q queryer, scopes []string) error
 			return badRow(err)
 		}
 		if sg := h.signers[scope]; sg != nil {
-			sg.Open = open
+			sg.Ahead = open
 		}
 	}
 	return rows.Err()

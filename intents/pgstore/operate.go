@@ -25,6 +25,14 @@ func (s *Store) Cancel(ctx context.Context, id, actor string) (intents.Intent, e
 	})
 }
 
+// Note adds a line to an intent's timeline about what a person did. Errors: intents.ErrNotFound, intents.ErrUnsure.
+func (s *Store) Note(ctx context.Context, id, actor string, detail []byte) error {
+	_, err := s.operate(ctx, id, func(in intents.Intent, now time.Time) (intents.Change, error) {
+		return intents.Note(in, actor, detail, now), nil
+	})
+	return err
+}
+
 // operate has a decision made about the intent of an id. One that was pruned is final: what is decided about it changes
 // nothing.
 func (s *Store) operate(ctx context.Context, id string, decide func(intents.Intent, time.Time) (intents.Change, error)) (intents.Intent, error) {

@@ -14,7 +14,7 @@ import (
 // observation; a filler's is zero. An observation of a slot that its intent has lost changes nothing. Each is written by
 // itself: with an error some may be written, and all may be asked again. Errors: intents.ErrUnsure.
 func (s *Store) Record(ctx context.Context, _ []intents.Watch, os []intents.Observation, p intents.Patience) ([]intents.Intent, error) {
-	slots, names, err := s.seen(ctx, os)
+	slots, found, err := s.seen(ctx, os)
 	if err != nil {
 		return nil, err
 	}
@@ -23,25 +23,29 @@ func (s *Store) Record(ctx context.Context, _ []intents.Watch, os []intents.Obse
 	for i, o := range os {
 		key := o.Slot.ID
 		if row := slots[key]; row != nil {
+			if o.Foreign != nil && o.Fact == intents.Dead && o.No == 0 {
+				out[i], errs[i] = s.displace(ctx, *row, o) // one by one: it locks intents of any route
+				continue
+			}
 			if row.filler {
 				errs[i] = s.filled(ctx, o)
 				continue
 			}
 			key = row.intent
 		}
-		all.Go(func() { out[i], errs[i] = s.witness(ctx, key, o, nameIn(names[o.Slot.ID], o.No), p) })
+		all.Go(func() { out[i], errs[i] = s.witness(ctx, key, o, attemptIn(found[o.Slot.ID], o.No), p) })
 	}
 	all.Wait()
 	return out, errors.Join(errs...)
 }
 
 // witness has one observation of an intent's slot decided on.
-func (s *Store) witness(ctx context.Context, key int64, o intents.Observation, name string, p intents.Patience) (intents.Intent, error) {
+func (s *Store) witness(ctx context.Context, key int64, o intents.Observation, a intents.Attempt, p intents.Patience) (intents.Intent, error) {
 	in, err := s.decide(ctx, key, len(o.Evidence), func(in intents.Intent, now time.Time) (intents.Change, error) {
 		if in.Slot.ID != o.Slot.ID {
 			return intents.Change{Before: in, After: in}, nil
 		}
-		return intents.Witness(in, o, name, p, s.cfg.Actor, now), nil
+		return intents.Witness(in, o, a, p, s.cfg.Actor, now), nil
 	})
 	if errors.Is(err, intents.ErrNotFound) {
 		return intents.Intent{}, nil
@@ -66,14 +70,14 @@ func (s *Store) seen(ctx context.Context, os []intents.Observation) (map[int64]*
 	return slots, found, nil
 }
 
-// nameIn gives the name of an attempt, of the last one for 0.
-func nameIn(as []intents.Attempt, no int) string {
+// attemptIn gives the attempt of a number, for 0 the last one of ours.
+func attemptIn(as []intents.Attempt, no int) intents.Attempt {
 	for _, a := range slices.Backward(as) {
-		if no == 0 || a.No == no {
-			return a.Name
+		if a.No == no || no == 0 && a.Kind != intents.Alien {
+			return a
 		}
 	}
-	return ""
+	return intents.Attempt{}
 }
 
 const (

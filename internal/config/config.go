@@ -80,17 +80,41 @@ type Throttle struct {
 
 // EVM is what a route of sender evm has besides. Zero numbers mean the sender's own default.
 type EVM struct {
-	RPCURL         Secret `toml:"rpc-url"` // required; path and query may hold keys and are never shown
-	RPCURLFile     string `toml:"rpc-url-file"`
-	RPCURLEnv      string `toml:"rpc-url-env"`
+	RPCURL     Secret `toml:"rpc-url"` // it or rpc-urls is required; path and query may hold keys and are never shown
+	RPCURLFile string `toml:"rpc-url-file"`
+	RPCURLEnv  string `toml:"rpc-url-env"`
+
+	RPCURLs     Endpoints `toml:"rpc-urls"` // instead of rpc-url: several, with weights for reads; see Endpoints
+	RPCURLsFile string    `toml:"rpc-urls-file"`
+	RPCURLsEnv  string    `toml:"rpc-urls-env"`
+
 	ChainID        uint64 `toml:"chain-id"` // required
-	Keystore       string `toml:"keystore"` // go-ethereum keystore file; required
+	Keystore       string `toml:"keystore"` // go-ethereum keystore file; required, or signer-url
 	Passphrase     Secret `toml:"passphrase"`
 	PassphraseFile string `toml:"passphrase-file"`
 	PassphraseEnv  string `toml:"passphrase-env"`
 	Confirmations  int    `toml:"confirmations"`
 	MaxFeePerGas   Wei    `toml:"max-fee-per-gas"`
-	Window         int    `toml:"window"` // nonces that may be open at once
+	Window         int    `toml:"window"`      // nonces that may be given out and not used yet. Default 16
+	LowBalance     Wei    `toml:"low-balance"` // of the signer, under which planning warns. Default: never
+
+	Finality      string        `toml:"finality"`       // depth (see confirmations), safe or finalized. Default depth
+	FeePercentile float64       `toml:"fee-percentile"` // of the tips in a block, which one is paid. Default 50
+	BumpAfter     int           `toml:"bump-after"`     // blocks that pass by the lowest open nonce before its fee is raised. Default 3
+	BumpPercent   int           `toml:"bump-percent"`   // by how much, at least 10. Default 10
+	MaxBumps      int           `toml:"max-bumps"`      // how often; then the same bytes go on. Default 10
+	NoBump        bool          `toml:"no-bump"`        // for chains without a pool: fees are never raised
+	ResendAfter   time.Duration `toml:"resend-after"`   // bytes out of sight for so long go out again, then at growing intervals. Default 30s
+
+	SignerURL     Secret `toml:"signer-url"` // a remote signer in place of the keystore
+	SignerURLFile string `toml:"signer-url-file"`
+	SignerURLEnv  string `toml:"signer-url-env"`
+	SignerKind    string `toml:"signer-kind"`    // clef or web3signer
+	SignerAddress string `toml:"signer-address"` // the account it signs for
+
+	Coin      string `toml:"coin"`       // what assets call the chain's own coin. Default ETH
+	Tokens    Tokens `toml:"tokens"`     // ERC-20 contracts by asset
+	AllowData bool   `toml:"allow-data"` // intents may call contracts, with the data in metadata evm.data. Default false
 }
 
 // Webhook is what a route of sender webhook has besides.
@@ -132,5 +156,6 @@ func defaultRoute() *Route {
 		SubmitTimeout: relayer.DefaultStepTimeout, StoreTimeout: relayer.DefaultStoreTimeout,
 		ReviewAfter: relayer.DefaultReviewAfter, ConfirmAfter: relayer.DefaultConfirmAfter,
 		InsufficientFunds: "fail",
+		EVM:               EVM{Coin: "ETH"},
 	}
 }

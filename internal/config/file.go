@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +37,7 @@ func (l *loader) readFile(path string) ([]Setting, error) {
 			}
 		}
 	}
-	return flatten(nil, "", tree, name, lines(text)), nil
+	return l.flatten(nil, "", tree, name, lines(text)), nil
 }
 
 // reason is why a file cannot be read, without its name.
@@ -57,16 +58,34 @@ func syntax(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, &intents.InvalidError{Field: "config", Want: "TOML (" + err.Error() + ")"})
 }
 
-func flatten(layer []Setting, parent string, tree map[string]any, file string, lines map[string]int) []Setting {
+func (l *loader) flatten(layer []Setting, parent string, tree map[string]any, file string, lines map[string]int) []Setting {
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
 		path := join(parent, name)
 		if table, ok := tree[name].(map[string]any); ok {
-			layer = flatten(layer, path, table, file, lines)
-			continue
+			if !l.isTokens(path) {
+				layer = l.flatten(layer, path, table, file, lines)
+				continue
+			}
+			tree[name] = pairs(table)
 		}
 		layer = append(layer, Setting{Path: path, From: fmt.Sprintf("%s:%d", file, lineOf(lines, path)), raw: tree[name]})
 	}
 	return layer
+}
+
+// isTokens says whether a path is one setting although it is written as a table.
+func (l *loader) isTokens(path string) bool {
+	leaf, _ := l.cfg.leaf(path)
+	return leaf.path != "" && leaf.value.Type() == reflect.TypeFor[Tokens]()
+}
+
+// pairs writes a table as one text.
+func pairs(table map[string]any) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		all = append(all, fmt.Sprintf("%s=%v", name, table[name]))
+	}
+	return strings.Join(all, ",")
 }
 
 // lineOf is where a path stands, or the table around it.

@@ -45,7 +45,7 @@ func walk(prefix string, v reflect.Value, yield func(leaf) bool) bool {
 			continue // not a setting
 		case option == "inline":
 			more = walk(prefix, value, yield)
-		case value.Kind() == reflect.Map:
+		case value.Kind() == reflect.Map && !isScalar(value):
 			more = walkMap(path, value, yield)
 		case value.Kind() == reflect.Struct && !isScalar(value):
 			more = walk(path, value, yield)
@@ -77,9 +77,27 @@ func join(prefix, name string) string {
 }
 
 func isScalar(v reflect.Value) bool {
-	_, secret := v.Interface().(Secret)
 	_, text := v.Addr().Interface().(encoding.TextUnmarshaler)
-	return secret || text
+	return leaf{value: v}.isSecret() || text
+}
+
+// isSecret says whether nobody may see the setting.
+func (l leaf) isSecret() bool {
+	switch l.value.Interface().(type) {
+	case Secret, Endpoints:
+		return true
+	}
+	return false
+}
+
+// reveal gives a secret its value.
+func (l leaf) reveal(text string) {
+	switch p := l.value.Addr().Interface().(type) {
+	case *Secret:
+		*p = NewSecret(text)
+	case *Endpoints:
+		*p = parseEndpoints(text)
+	}
 }
 
 // set gives the setting a value as TOML has it, or as text. Errors: *intents.InvalidError.
@@ -90,8 +108,10 @@ func (l leaf) set(raw any) error {
 	text, isText := raw.(string)
 	switch p := l.value.Addr().Interface().(type) {
 	case *Secret:
-		p.value = text
+		l.reveal(text)
 		return l.check(isText, raw, "a string")
+	case *Endpoints:
+		return l.setEndpoints(raw)
 	case *string:
 		*p = text
 		return l.check(isText, raw, "a string")
@@ -152,12 +172,24 @@ func (l leaf) setList(list *[]string, raw any) error {
 	return l.check(!slices.Contains(all, ""), raw, want+" that are not empty")
 }
 
+// setEndpoints reads a list of URLs.
+func (l leaf) setEndpoints(raw any) error {
+	text, isText := raw.(string)
+	list, isList := raw.([]any)
+	for _, e := range list {
+		s, ok := e.(string)
+		text, isList = text+"\n"+s, isList && ok
+	}
+	l.reveal(text)
+	return l.check(isText || isList, raw, endpointsWant)
+}
+
 func (l leaf) check(ok bool, raw any, want string) error {
 	if ok {
 		return nil
 	}
 	value := fmt.Sprint(raw)
-	if _, secret := l.value.Interface().(Secret); secret {
+	if l.isSecret() {
 		value = hidden
 	}
 	return &intents.InvalidError{Field: l.path, Value: value, Want: want}

@@ -96,6 +96,18 @@ func TestFileWithEverythingMakesSense(t *testing.T) {
 	}
 }
 
+func TestFeesAndFinality(t *testing.T) {
+	more := "finality = \"finalized\"\nfee-percentile = 60.0\nbump-after = 4\nbump-percent = 20\nmax-bumps = 5\nno-bump = true\nresend-after = \"45s\"\n"
+	cfg := load(t, strings.Replace(plain, "chain-id", more+"chain-id", 1), nil)
+	if err := cfg.Validate(); err != nil {
+		t.Fatalf("validate: %v", err)
+	}
+	e := cfg.Routes["payouts"].EVM
+	if e.Finality != "finalized" || e.FeePercentile != 60 || e.BumpAfter != 4 || e.BumpPercent != 20 || e.MaxBumps != 5 || !e.NoBump || e.ResendAfter != 45*time.Second {
+		t.Errorf("got %+v", e)
+	}
+}
+
 func TestDefaultsWithoutAnything(t *testing.T) {
 	cfg, err := config.Load("", nil)
 	if err != nil {

@@ -48,7 +48,8 @@ func (v *validator) route(name string, r *Route) {
 	v.broken(at)
 	switch r.Sender {
 	case "evm":
-		v.evm(at, r.EVM)
+		v.evm(at, r)
+		v.pace(at, r.EVM)
 		v.foreign(at, reflect.TypeFor[Webhook](), r.Sender)
 	case "webhook":
 		v.webhook(at, r.Webhook)
@@ -96,10 +97,30 @@ func (v *validator) broken(at string) {
 	}
 }
 
-func (v *validator) evm(at string, e EVM) {
-	v.url(at+"rpc-url", e.RPCURL, "http", "https")
+func (v *validator) evm(at string, r *Route) {
+	e := r.EVM
+	for _, asset := range r.Assets { // a token nobody named a contract for must not be paid in the coin's smallest unit
+		_, token := e.Tokens[asset]
+		v.check(token || asset == e.Coin, at+"assets", asset, "the coin ("+e.Coin+") or one of tokens")
+	}
+	v.endpoints(at, e)
 	v.check(e.ChainID > 0, at+"chain-id", e.ChainID, "the chain's id")
-	v.check(e.Keystore != "", at+"keystore", e.Keystore, "a keystore file of go-ethereum")
+	v.signer(at, e)
+}
+
+// signer wants exactly one: a keystore, or a remote signer with its kind and address.
+func (v *validator) signer(at string, e EVM) {
+	set := func(name string) bool { return v.cfg.from[at+name] != "" }
+	if !set("signer-url") && !set("signer-url-file") && !set("signer-url-env") {
+		v.check(e.Keystore != "", at+"keystore", e.Keystore, "a keystore file of go-ethereum, or signer-url")
+		v.check(e.SignerKind == "", at+"signer-kind", e.SignerKind, "nothing without signer-url")
+		v.check(e.SignerAddress == "", at+"signer-address", e.SignerAddress, "nothing without signer-url")
+		return
+	}
+	v.check(e.Keystore == "", at+"keystore", e.Keystore, "nothing beside signer-url")
+	v.url(at+"signer-url", e.SignerURL, "http", "https")
+	v.check(e.SignerKind == "clef" || e.SignerKind == "web3signer", at+"signer-kind", e.SignerKind, "clef or web3signer")
+	v.check(isAddress(e.SignerAddress), at+"signer-address", e.SignerAddress, "an address: 0x and 40 hex digits")
 }
 
 func (v *validator) webhook(at string, w Webhook) {
@@ -115,6 +136,13 @@ func (v *validator) url(path string, s Secret, schemes ...string) {
 	u, err := url.Parse(s.Reveal())
 	v.check(err == nil && slices.Contains(schemes, u.Scheme) && u.Host != "", path, s.String(),
 		"a URL of "+strings.Join(schemes, ", "))
+}
+
+// pace checks how fees are found and raised, and what is final. Zero is the sender's default.
+func (v *validator) pace(at string, e EVM) {
+	v.check(slices.Contains([]string{"", "depth", "safe", "finalized"}, e.Finality), at+"finality", e.Finality, "depth, safe or finalized")
+	v.check(e.FeePercentile >= 0 && e.FeePercentile <= 100, at+"fee-percentile", e.FeePercentile, "above 0, at most 100")
+	v.check(e.BumpPercent == 0 || e.BumpPercent >= 10 && e.BumpPercent <= 1000, at+"bump-percent", e.BumpPercent, "10, which pools ask for, to 1000")
 }
 
 // foreign refuses settings of a sender that the route does not have: they would do nothing.

@@ -94,10 +94,12 @@ func urlNeedles(u *url.URL) []string {
 // Redact takes every secret of the configuration, and whatever looks like user info of a URL, out of a text.
 func (c Config) Redact(text string) string {
 	for l := range c.leaves() {
-		if s, ok := l.value.Interface().(Secret); ok {
-			for _, n := range s.needles() {
-				text = strings.ReplaceAll(text, n, hidden)
-			}
+		s, ok := l.value.Interface().(interface{ needles() []string })
+		if !ok {
+			continue
+		}
+		for _, n := range s.needles() {
+			text = strings.ReplaceAll(text, n, hidden)
 		}
 	}
 	for _, r := range c.Routes {

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"os"
-	"reflect"
 	"strings"
 
 	"github.com/nsqrelayer/relayer/intents"
@@ -19,10 +18,8 @@ const (
 func (c *Config) secretOf(path string) string {
 	for _, twin := range []string{"", fileTwin, envTwin} {
 		base, ok := strings.CutSuffix(path, twin)
-		if l, known := c.leaf(base); ok && known {
-			if _, secret := l.value.Interface().(Secret); secret {
-				return base
-			}
+		if l, known := c.leaf(base); ok && known && l.isSecret() {
+			return base
 		}
 	}
 	return ""
@@ -52,7 +49,7 @@ func (c *Config) readSecrets(env map[string]string) {
 			continue
 		}
 		secret, _ := c.leaf(base)
-		secret.value.Set(reflect.ValueOf(NewSecret(text)))
+		secret.reveal(text)
 	}
 	c.libpq = env["PGHOST"] != "" || env["PGDATABASE"] != "" || env["PGSERVICE"] != ""
 	for name, r := range c.Routes {

@@ -2,9 +2,12 @@ package config
 
 import (
 	"errors"
+	"maps"
 	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/time/rate"
 
@@ -70,3 +73,34 @@ func (w Wei) String() string {
 }
 
 func (Wei) want() string { return `a whole number of wei above 0, or one like "30gwei"` }
+
+// Tokens are addresses of ERC-20 contracts by asset. As text they are written USDC=0x…,DAI=0x….
+type Tokens map[string]string
+
+// UnmarshalText reads tokens. Checksums of addresses are for the sender to check.
+func (t *Tokens) UnmarshalText(text []byte) error {
+	all := Tokens{}
+	for pair := range strings.SplitSeq(string(text), ",") {
+		asset, addr, _ := strings.Cut(pair, "=")
+		asset, addr = strings.TrimSpace(asset), strings.TrimSpace(addr)
+		if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,31}$`).MatchString(asset) || !isAddress(addr) || all[asset] != "" {
+			return errors.New(t.want())
+		}
+		all[asset] = addr
+	}
+	*t = all
+	return nil
+}
+
+// String gives the tokens as they are written as text.
+func (t Tokens) String() string {
+	var pairs []string
+	for _, asset := range slices.Sorted(maps.Keys(t)) {
+		pairs = append(pairs, asset+"="+t[asset])
+	}
+	return strings.Join(pairs, ",")
+}
+
+func (Tokens) want() string { return `assets with their contracts, { USDC = "0x…" } or USDC=0x…` }
+
+func isAddress(s string) bool { return regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`).MatchString(s) }

@@ -39,7 +39,14 @@ func TestNonsense(t *testing.T) {
 		{"unknown insufficient-funds", `"fail"`, `"borrow"`, `routes.payouts.insufficient-funds: "borrow" is invalid, want fail or wait`},
 		{"no rpc-url", `rpc-url = "http://127.0.0.1:8545"`, "", `routes.payouts.rpc-url: "" is invalid, want a URL of http, https (not set)`},
 		{"no chain-id", "chain-id = 1337", "", `routes.payouts.chain-id: "" is invalid, want the chain's id (not set)`},
+		{"finality", "chain-id = 1337", "chain-id = 1337\nfinality = \"latest\"", `routes.payouts.finality: "latest" is invalid, want depth, safe or finalized`},
+		{"fee-percentile", "chain-id = 1337", "chain-id = 1337\nfee-percentile = 100.5", `routes.payouts.fee-percentile: "100.5" is invalid, want above 0, at most 100`},
+		{"bump-percent", "chain-id = 1337", "chain-id = 1337\nbump-percent = 9", `routes.payouts.bump-percent: "9" is invalid, want 10, which pools ask for, to 1000`},
 		{"no keystore", `keystore = "key.json"`, "", `routes.payouts.keystore: "" is invalid`},
+		{"two signers", `keystore = "key.json"`, "keystore = \"key.json\"\n" + remoteSigner, `relayer.toml:20: routes.payouts.keystore: "key.json" is invalid, want nothing beside signer-url`},
+		{"a signer of another kind", `keystore = "key.json"`, strings.Replace(remoteSigner, "clef", "ledger", 1), `signer-kind: "ledger" is invalid, want clef or web3signer`},
+		{"a signer without address", `keystore = "key.json"`, strings.Replace(remoteSigner, "0x5", "5", 1), `signer-address: "52908400098527886E0F7030069857D2E4169EE7" is invalid, want an address`},
+		{"a signer's kind without URL", `keystore = "key.json"`, "keystore = \"key.json\"\nsigner-kind = \"clef\"", `signer-kind: "clef" is invalid, want nothing without signer-url`},
 		{"no url", `url = "https://pay.example/v1"`, "", `routes.webhooks.url: "" is invalid, want a URL of http, https (not set)`},
 		{"a setting of the other sender", "chain-id = 1337", "chain-id = 1337\nidempotent = true", `routes.payouts.idempotent: "***" is invalid, want nothing: a route of sender evm has no such setting`},
 		{"no NSQ", `nsqlookupd-http-address = ["127.0.0.1:4161"]`, "", `nsq.nsqlookupd-http-address: "" is invalid, want at least one address, or one of nsq.nsqd-tcp-address (not set)`},
@@ -201,5 +208,81 @@ func TestHeadersFile(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "SECRET2") || !strings.Contains(err.Error(), `headers, line 2" is invalid, want Name: value`) &&
 		!strings.Contains(err.Error(), `, line 2" is invalid, want Name: value`) {
 		t.Errorf("got %v", err)
+	}
+}
+
+const remoteSigner = `signer-url = "http://127.0.0.1:8550/SECRETKEY"
+signer-kind = "clef"
+signer-address = "0x52908400098527886E0F7030069857D2E4169EE7"`
+
+// TestRemoteSigner stands in for the keystore, its URL is a secret with twins.
+func TestRemoteSigner(t *testing.T) {
+	cfg := load(t, strings.Replace(plain, `keystore = "key.json"`, remoteSigner, 1), nil)
+	if err := cfg.Validate(); err != nil {
+		t.Errorf("got %v", err)
+	}
+	if strings.Contains(cfg.String(), "SECRETKEY") || strings.Contains(cfg.Redact("at /SECRETKEY"), "SECRETKEY") {
+		t.Errorf("case 111: shown: %s", cfg)
+	}
+	twin := strings.Replace(remoteSigner, `signer-url = "http://127.0.0.1:8550/SECRETKEY"`, `signer-url-env = "SIGNER"`, 1)
+	cfg = load(t, strings.Replace(plain, `keystore = "key.json"`, twin, 1), []string{"SIGNER=http://127.0.0.1:9000"})
+	if err := cfg.Validate(); err != nil || cfg.Routes["payouts"].EVM.SignerURL.Reveal() != "http://127.0.0.1:9000" {
+		t.Errorf("the twin: %v", err)
+	}
+	err := load(t, strings.Replace(plain, `keystore = "key.json"`, twin, 1), nil).Validate()
+	if err == nil || strings.Contains(err.Error(), "keystore") || !strings.Contains(err.Error(), "signer-url-env") {
+		t.Errorf("a twin that leads nowhere: %v", err)
+	}
+}
+
+// TestTokens are a table in the file and a text elsewhere; the later layer is the whole of it.
+func TestTokens(t *testing.T) {
+	const usdc, dai = "0x52908400098527886E0F7030069857D2E4169EE7", "0x8617E340B3D01FA5F11F306F4090FD50E238070D"
+	for name, text := range map[string]string{
+		"inline":  `tokens = { USDC = "` + usdc + `", "DAI.e" = "` + dai + `" }`,
+		"a table": "[routes.payouts.tokens]\nUSDC = \"" + usdc + "\"\n\"DAI.e\" = \"" + dai + `"`,
+		"text":    `tokens = "USDC=` + usdc + `, DAI.e=` + dai + `"`,
+	} {
+		cfg := load(t, strings.Replace(plain, "[routes.webhooks]", text+"\n[routes.webhooks]", 1), nil)
+		if got := cfg.Routes["payouts"].EVM.Tokens; len(got) != 2 || got["USDC"] != usdc || got["DAI.e"] != dai {
+			t.Errorf("%s: %v", name, got)
+		}
+		if err := cfg.Validate(); err != nil || !strings.Contains(cfg.String(), "routes.payouts.tokens = DAI.e="+dai+",USDC="+usdc) {
+			t.Errorf("%s: %v, shown as %s", name, err, cfg)
+		}
+	}
+	cfg := load(t, plain, []string{"RELAYER_ROUTES_PAYOUTS_TOKENS=USDC=" + dai})
+	if got := cfg.Routes["payouts"].EVM.Tokens; len(got) != 1 || got["USDC"] != dai {
+		t.Errorf("a variable: %v", got)
+	}
+	for _, bad := range []string{"USDC", "USDC=0x52", "=" + usdc, "USDC=" + usdc + ",USDC=" + dai, "US DC=" + usdc} {
+		_, err := config.Load(write(t, plain), []string{"RELAYER_ROUTES_PAYOUTS_TOKENS=" + bad})
+		if err == nil || !strings.Contains(err.Error(), "routes.payouts.tokens") || !strings.Contains(err.Error(), "assets with their contracts") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// TestAssetsAreNamed: an asset without a contract must not be taken for the chain's own coin.
+func TestAssetsAreNamed(t *testing.T) {
+	const usdc = "0x52908400098527886E0F7030069857D2E4169EE7"
+	for _, tt := range []struct {
+		env []string
+		bad string
+	}{
+		{[]string{"ASSETS=ETH"}, ""},
+		{[]string{"ASSETS=ETH,USDC", "TOKENS=USDC=" + usdc}, ""},
+		{[]string{"ASSETS=MATIC", "COIN=MATIC"}, ""},
+		{[]string{"ASSETS=USDC"}, `routes.payouts.assets: "USDC" is invalid, want the coin (ETH) or one of tokens`},
+		{[]string{"ASSETS=USDT", "TOKENS=USDC=" + usdc}, `routes.payouts.assets: "USDT" is invalid`},
+		{[]string{"ASSETS=ETH", "COIN=MATIC"}, `want the coin (MATIC) or one of tokens`},
+	} {
+		for i := range tt.env {
+			tt.env[i] = "RELAYER_ROUTES_PAYOUTS_" + tt.env[i]
+		}
+		err := load(t, plain, tt.env).Validate()
+		if tt.bad == "" && err != nil || tt.bad != "" && (err == nil || !strings.Contains(err.Error(), tt.bad)) {
+			t.Errorf("%v: %v", tt.env, err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -8,21 +9,37 @@ import (
 	"github.com/nsqrelayer/relayer/intents"
 )
 
-// Canonical gives the intent with its destination in EIP-55 form, as the function of that name does.
+// Canonical gives the intent with its destination in EIP-55 form, as the function of that name does, and refuses data
+// where the route does not take it.
 func (s *Sender) Canonical(in intents.Intent) (intents.Intent, error) {
+	if err := s.allowedData(in); err != nil {
+		return in, err
+	}
 	return Canonical(in, s.cfg.AllowZero)
 }
 
 // Canonical gives the intent with its destination in EIP-55 form. All lower and all upper case after 0x are taken as
 // they are; mixed case has to be the right checksum. Errors: *intents.InvalidError, also for the zero address unless
-// it is allowed.
+// it is allowed, and for data that is none.
 func Canonical(in intents.Intent, allowZero bool) (intents.Intent, error) {
 	to, err := address(in.Destination, allowZero)
 	if err != nil {
 		return in, err
 	}
+	if _, err := callData(in); err != nil {
+		return in, err
+	}
 	in.Destination = to.Hex()
 	return in, nil
+}
+
+// ParseAddress reads the address of a setting by the rules for destinations. Errors: *intents.InvalidError of that field.
+func ParseAddress(field, text string) (common.Address, error) {
+	a, err := address(text, false)
+	if bad, ok := errors.AsType[*intents.InvalidError](err); ok {
+		return a, &intents.InvalidError{Field: field, Value: text, Want: bad.Want}
+	}
+	return a, nil
 }
 
 func address(text string, allowZero bool) (common.Address, error) {

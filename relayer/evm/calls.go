@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
@@ -13,46 +15,120 @@ import (
 const batchMost = 100
 
 // batch makes read calls in as few round trips as it can. The first error of any of them is returned, as a *callError.
+// Where one node cannot answer the next is asked; see round.ask and batchEach for errors.
 func (s *Sender) batch(ctx context.Context, calls []rpc.BatchElem) error {
-	if err := s.batchEach(ctx, calls); err != nil {
-		return err
-	}
-	for _, c := range calls {
-		if c.Error != nil {
-			return s.callError(c.Method, c.Error)
-		}
-	}
-	return nil
+	return s.batchMust(ctx, calls, len(calls))
 }
 
-// batchEach leaves errors of single calls with them. Its error means that nothing can be relied on.
+// batchMust is batch, but only the first calls must succeed, as many as must says. Errors of the others stay with them.
+func (s *Sender) batchMust(ctx context.Context, calls []rpc.BatchElem, must int) error {
+	return s.somewhere(ctx, func(ctx context.Context) error {
+		if err := s.batchAt(ctx, nodeOf(ctx), calls); err != nil {
+			return err
+		}
+		for _, c := range calls[:must] {
+			if c.Error != nil {
+				return s.elemError(ctx, c)
+			}
+		}
+		return nil
+	})
+}
+
+// batchEach leaves errors of single calls with them. Its error means that nothing can be relied on. Errors: *callError;
+// *ChainError when only nodes of other chains answer; *intents.LimitedError when all nodes ask for fewer calls.
 func (s *Sender) batchEach(ctx context.Context, calls []rpc.BatchElem) error {
-	for chunk := range slices.Chunk(calls, batchMost) {
-		ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
-		err := s.rpc.BatchCallContext(ctx, chunk)
-		cancel()
-		if err != nil {
-			return s.callError("batch of "+chunk[0].Method, err)
+	return s.somewhere(ctx, func(ctx context.Context) error { return s.batchAt(ctx, nodeOf(ctx), calls) })
+}
+
+// somewhere calls f with a node, and with the next one where that cannot answer. Within another somewhere it stays with
+// that one's node.
+func (s *Sender) somewhere(ctx context.Context, f func(context.Context) error) error {
+	if nodeOf(ctx) != nil {
+		return f(ctx)
+	}
+	return s.round().ask(ctx, f)
+}
+
+func (s *Sender) round() *round { return &round{pool: s.pool, most: s.cfg.Timeout} }
+
+// batchAt asks one node, and for its chain along with everything else: a node that moved to another is not believed.
+func (s *Sender) batchAt(ctx context.Context, n *node, calls []rpc.BatchElem) error {
+	var chain *hexutil.Big
+	all := append([]rpc.BatchElem{{Method: "eth_chainId", Result: &chain}}, calls...)
+	for chunk := range slices.Chunk(all, batchMost) {
+		if err := s.callAt(ctx, n, chunk); err != nil {
+			return err
 		}
+	}
+	copy(calls, all[1:])
+	if all[0].Error == nil && chain == nil {
+		all[0].Error = errors.New("no answer")
+	}
+	if all[0].Error != nil {
+		return s.elemError(ctx, all[0])
+	}
+	return s.ours(ctx, n, chain)
+}
+
+// callAt makes one HTTP call, and notes how the node did.
+func (s *Sender) callAt(ctx context.Context, n *node, calls []rpc.BatchElem) error {
+	within, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	if err := n.rpc.BatchCallContext(within, calls); err != nil {
+		s.noteError(ctx, n, err)
+		return s.callError(ctx, "batch of "+calls[min(1, len(calls)-1)].Method, err, true) // behind eth_chainId
+	}
+	if slices.ContainsFunc(calls, func(c rpc.BatchElem) bool { return isLimit(c.Error) }) {
+		s.pool.cool(n, 0)
+	} else {
+		s.pool.good(n)
 	}
 	return nil
 }
 
-// callError is an error of the node or on the way to it, fit to be shown: without the URL that net/http puts around it.
+// noteError tells the pool of a call that failed as a whole. What the caller cut off is not the node's fault.
+func (s *Sender) noteError(ctx context.Context, n *node, err error) {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return
+	}
+	if busy, ok := errors.AsType[*busyError](err); ok {
+		wait := s.pool.cool(n, busy.after)
+		s.log.WarnContext(ctx, "endpoint asks for fewer calls", "host", n.host, "wait", wait.Round(time.Millisecond))
+		return
+	}
+	s.pool.bad(n)
+}
+
+// isLimit says whether an error of a call is that there were too many.
+func isLimit(err error) bool {
+	e, ok := errors.AsType[rpc.Error](err)
+	return ok && classify(e.ErrorCode(), e.Error()) == limited
+}
+
+// callError is an error of a node or on the way to it, fit to be shown: without the URL that net/http puts around it.
 type callError struct {
 	method, host, text string
 	cause              error // the context's error if it is one, else nil: what is wrapped could be shown by others
+	elsewhere          bool  // another node may answer
 }
 
 func (e *callError) Error() string { return fmt.Sprintf("%s at %s: %s", e.method, e.host, e.text) }
 func (e *callError) Unwrap() error { return e.cause }
 
-func (s *Sender) callError(method string, err error) error {
-	e := &callError{method: method, host: s.host, text: s.text(err)}
+func (s *Sender) callError(ctx context.Context, method string, err error, elsewhere bool) error {
+	e := &callError{method: method, host: hostOf(ctx), text: s.text(err), elsewhere: elsewhere}
 	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, cause) {
 			e.cause = cause
 		}
 	}
 	return e
+}
+
+// elemError is the error of one call of a batch. Another node may know better, unless the call was run: what it came to
+// is the answer.
+func (s *Sender) elemError(ctx context.Context, c rpc.BatchElem) error {
+	ran := c.Method == "eth_estimateGas" || c.Method == "eth_call"
+	return s.callError(ctx, c.Method, c.Error, !ran || isLimit(c.Error))
 }

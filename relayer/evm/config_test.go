@@ -2,9 +2,12 @@ package evm_test
 
 import (
 	"errors"
+	"math"
 	"math/big"
 	"strings"
 	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/relayer/evm"
@@ -19,12 +22,23 @@ func TestConfigValidate(t *testing.T) {
 		{"rpc-url", func(c *evm.Config) { c.RPCURL = "" }},
 		{"rpc-url", func(c *evm.Config) { c.RPCURL = "ws://node.example/SECRETKEY" }},
 		{"rpc-url", func(c *evm.Config) { c.RPCURL = "http://node.example/%zz-SECRETKEY" }},
+		{"tokens", func(c *evm.Config) { c.Tokens = map[string]evm.Token{"USDC": {}} }},
+		{"tokens", func(c *evm.Config) {
+			c.Assets, c.Tokens = []string{"ETH"}, map[string]evm.Token{"ETH": {Address: common.HexToAddress("0x1")}}
+		}},
 		{"chain-id", func(c *evm.Config) { c.ChainID = 0 }},
 		{"keystore", func(c *evm.Config) { c.Signer = nil }},
 		{"max-fee-per-gas", func(c *evm.Config) { c.MaxFeePerGas = new(big.Int) }},
 		{"tip", func(c *evm.Config) { c.Tip = big.NewInt(-1) }},
 		{"tip", func(c *evm.Config) { c.Tip = new(big.Int).Add(c.MaxFeePerGas, big.NewInt(1)) }},
 		{"gas-limit", func(c *evm.Config) { c.GasLimit = 20_999 }},
+		{"finality", func(c *evm.Config) { c.Finality = "latest" }},
+		{"fee-percentile", func(c *evm.Config) { c.FeePercentile = 101 }},
+		{"fee-percentile", func(c *evm.Config) { c.FeePercentile = math.NaN() }},
+		{"bump-percent", func(c *evm.Config) { c.BumpPercent = 9 }},
+		{"bump-percent", func(c *evm.Config) { c.BumpPercent = 1001 }},
+		{"max-bumps", func(c *evm.Config) { c.MaxBumps = -1 }},
+		{"resend-after", func(c *evm.Config) { c.ResendAfter = -1 }},
 		{"timeout, max-conns", func(c *evm.Config) { c.Timeout = -1 }},
 	} {
 		cfg := config(t, "http://node.example"+secretPath)

@@ -25,12 +25,12 @@ type text struct {
 func texts() []text {
 	return []text{
 		{"unknown transaction", unclear},
-		{"execution reverted", unclear},
+		{"revert", unclear},
 
 		{"already known", known}, {"alreadyknown", known}, {"known transaction", known}, {"already imported", known},
-		{"existing txn with same hash", known}, {"is already in the system", known},
+		{"existing txn with same hash", known}, {"existing tx with same hash", known}, {"is already in the system", known},
 
-		{"nonce too low", taken}, {"oldnonce", taken}, {"replacement transaction underpriced", taken},
+		{"nonce too low", taken}, {"nonce is too low", taken}, {"oldnonce", taken}, {"replacement transaction underpriced", taken},
 		{"could not replace existing", taken}, {"ownnoncealreadyused", taken}, {"gas price to replace existing", taken},
 
 		{"request rate", limited}, {"rate limit", limited}, {"rate exceeded", limited}, {"compute units", limited},
@@ -51,8 +51,9 @@ func texts() []text {
 		{"intrinsic gas", invalid}, {"intrinsicgas", invalid}, {"floor data gas", invalid}, {"gas limit too high", invalid},
 		{"gas limit is too high", invalid}, {"gas limit cap exceeded", invalid}, {"max transaction gas limit", invalid},
 		{"invalid sender", invalid}, {"invalid signature", invalid}, {"negative value", invalid}, {"gas uint64 overflow", invalid},
-		{"higher than max fee per gas", invalid}, {"type not supported", invalid}, {"rlp", invalid}, {"transaction invalid", invalid},
-		{"failed to recover sender", invalid}, {"failed to decode", invalid}, {"invalidtxchainid", invalid},
+		{"gasuintoverflow", invalid}, {"higher than 2^256", invalid}, {"nonce has max value", invalid}, {"sender not an eoa", invalid},
+		{"higher than max fee per gas", invalid}, {"type not supported", invalid}, {"not activated", invalid}, {"rlp", invalid}, {"transaction invalid", invalid},
+		{"failed to recover sender", invalid}, {"failedtoresolvesender", invalid}, {"failed to decode", invalid}, {"invalidtxchainid", invalid},
 		{"invalid chain id", invalid}, {"wrong chainid", invalid},
 	}
 }

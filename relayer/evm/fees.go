@@ -2,9 +2,11 @@ package evm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/big"
 	"strings"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -17,9 +19,8 @@ import (
 
 // quote is what the node says before a transfer.
 type quote struct {
+	market
 	gas     uint64
-	base    *big.Int // base fee of the newest block
-	tip     *big.Int
 	balance *big.Int // the signer's
 }
 
@@ -28,47 +29,46 @@ type callArgs struct {
 	From  common.Address `json:"from"`
 	To    common.Address `json:"to"`
 	Value *hexutil.Big   `json:"value"`
+	Data  hexutil.Bytes  `json:"data,omitempty"`
 }
 
-// quote asks in one call. A gas above 0 is taken, not asked for: after bytes were exposed an estimate proves nothing, since
-// a sibling that landed makes it fail. Errors: *intents.RefusedError where the recipient reverts, *ChainError, others.
-func (s *Sender) quote(ctx context.Context, t transfer, gas uint64) (quote, error) {
-	var chain, tip, balance hexutil.Big
+// quote asks in one call, for prices too where none are fresh. A gas above 0 is taken, not asked for: after bytes were
+// exposed an estimate proves nothing, since a sibling that landed makes it fail. Errors: *intents.RefusedError where the
+// recipient reverts, *ChainError, others.
+func (s *Sender) quote(ctx context.Context, t transfer, gas uint64) (q quote, err error) {
+	var balance hexutil.Big
 	var estimate hexutil.Uint64
-	var head struct {
-		Base *hexutil.Big `json:"baseFeePerGas"`
-	}
 	calls := []rpc.BatchElem{
-		{Method: "eth_chainId", Result: &chain},
-		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &head},
 		{Method: "eth_getBalance", Args: []any{s.from, "latest"}, Result: &balance},
 	}
-	if s.cfg.Tip == nil {
-		calls = append(calls, rpc.BatchElem{Method: "eth_maxPriorityFeePerGas", Result: &tip})
-	} else {
-		tip = hexutil.Big(*s.cfg.Tip)
-	}
 	if gas == 0 {
-		calls = append(calls, rpc.BatchElem{Method: "eth_estimateGas", Args: []any{callArgs{s.from, t.to, (*hexutil.Big)(t.value)}}, Result: &estimate})
+		calls = append(calls, rpc.BatchElem{Method: "eth_estimateGas", Args: []any{callArgs{s.from, t.to, (*hexutil.Big)(t.value), t.data}}, Result: &estimate})
 	}
-	if err := s.batch(ctx, calls); err != nil {
+	must := len(calls)
+	var v survey
+	m, fresh := s.prices.get(time.Now())
+	if !fresh {
+		calls = append(calls, v.calls(s.cfg.FeePercentile)...)
+		must++
+		defer func() { s.prices.put(q.market, time.Now()) }()
+	}
+	if err := s.batchMust(ctx, calls, must); err != nil {
 		return quote{}, refused(err)
 	}
-	if err := s.ours(ctx, chain); err != nil {
-		return quote{}, err
-	}
-	if head.Base == nil {
-		return quote{}, fmt.Errorf("the node at %s shows no base fee: not an EIP-1559 chain, or not synced", s.host)
+	if !fresh {
+		if m, err = v.market(calls[must-1:], s.cfg.Tip); err != nil {
+			return quote{}, err
+		}
 	}
 	if gas == 0 {
 		gas = withMargin(uint64(estimate))
 	}
-	return quote{gas, head.Base.ToInt(), tip.ToInt(), balance.ToInt()}, nil
+	return quote{m, gas, balance.ToInt()}, nil
 }
 
 // refused turns a revert of the estimate into a refusal. Text before code: nodes agree on neither.
 func refused(err error) error {
-	if e, ok := err.(*callError); ok && e.method == "eth_estimateGas" && strings.Contains(strings.ToLower(e.text), "revert") {
+	if e, ok := errors.AsType[*callError](err); ok && e.method == "eth_estimateGas" && strings.Contains(strings.ToLower(e.text), "revert") {
 		return &intents.RefusedError{Why: "the recipient does not take it: " + e.text}
 	}
 	return err
@@ -97,10 +97,10 @@ func (s *Sender) fees(q quote, limit *big.Int) (fees, error) {
 	return f, nil
 }
 
-// above raises fees to what replaces every prior attempt in a pool: a tenth more, rounded up, and one.
-func (f fees) above(prior []*types.Transaction, limit *big.Int) (fees, error) {
+// above raises fees to what replaces every prior attempt in a pool. A limit under that means: not now.
+func (f fees) above(prior []*types.Transaction, percent uint64, limit *big.Int) (fees, error) {
 	for _, tx := range prior {
-		f.cap, f.tip = most(f.cap, bumped(tx.GasFeeCap())), most(f.tip, bumped(tx.GasTipCap()))
+		f.cap, f.tip = most(f.cap, bumped(tx.GasFeeCap(), percent)), most(f.tip, bumped(tx.GasTipCap(), percent))
 	}
 	if f.cap.Cmp(limit) > 0 {
 		return f, fmt.Errorf("replacing takes a fee of %v wei, above the cap of %v", f.cap, limit)
@@ -108,8 +108,9 @@ func (f fees) above(prior []*types.Transaction, limit *big.Int) (fees, error) {
 	return fees{f.cap, least(f.tip, f.cap)}, nil
 }
 
-func bumped(fee *big.Int) *big.Int {
-	up := new(big.Int).Mul(fee, big.NewInt(110))
+// bumped is a fee by so many percent higher, rounded up, and one: pools differ in how they round.
+func bumped(fee *big.Int, percent uint64) *big.Int {
+	up := new(big.Int).Mul(fee, new(big.Int).SetUint64(100+percent))
 	up.Add(up, big.NewInt(99)).Div(up, big.NewInt(100))
 	return up.Add(up, big.NewInt(1))
 }

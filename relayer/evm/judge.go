@@ -11,7 +11,7 @@ import (
 	"github.com/nsqrelayer/relayer/intents"
 )
 
-// fillWait is how long a filler is left alone before its bytes go out again.
+// fillWait is how long a filler is left alone while its first bytes are made.
 const fillWait = 15 * time.Second
 
 // sight is what one look comes to. note is why a receipt counts for less than it seems.
@@ -20,24 +20,25 @@ type sight struct {
 	note string
 }
 
-// observation is the strongest of a slot's looks; a slot has at most one mined transaction.
-func (s *Sender) observation(ctx context.Context, w intents.Watch, looks []*look, head uint64) intents.Observation {
+// observation is the strongest of a slot's looks, of equal ones that of the latest attempt; a slot has at most one mined
+// transaction.
+func (s *Sender) observation(ctx context.Context, w intents.Watch, looks []*look, v view) intents.Observation {
 	o := intents.Observation{Slot: w.Slot}
 	for _, l := range looks {
-		v := s.sight(w.Intent, l, head)
-		if v.note != "" {
-			s.log.WarnContext(ctx, "receipt needs a look", "slot", w.Slot.String(), "attempt", l.attempt.Name, "why", v.note)
+		t := s.sight(w.Intent, l, v)
+		if t.note != "" {
+			s.log.WarnContext(ctx, "receipt needs a look", "slot", w.Slot.String(), "attempt", l.attempt.Name, "why", t.note)
 		}
-		if o.No == 0 || weight(v.fact) > weight(o.Fact) {
-			o.No, o.Fact, o.Ref = l.attempt.No, v.fact, l.attempt.Name
-			o.Evidence = s.shown(l, v.note, head)
+		if weight(t.fact) < weight(o.Fact) {
+			continue
+		}
+		o.No, o.Fact, o.Ref = l.attempt.No, t.fact, l.attempt.Name
+		if e := shown(ctx, l, t.note, v); e != nil || t.fact != intents.NotSeen {
+			o.Evidence = e
 		}
 	}
 	if o.Fact == intents.NotSeen {
 		o.Ref = ""
-		if w.Slot.Kind == intents.Counter && w.Intent.ID == "" {
-			o.Want, o.After = intents.Fill, fillWait
-		}
 	}
 	return o
 }
@@ -55,7 +56,7 @@ func weight(f intents.Fact) int {
 }
 
 // sight judges one look.
-func (s *Sender) sight(in intents.Intent, l *look, head uint64) sight {
+func (s *Sender) sight(in intents.Intent, l *look, v view) sight {
 	r := l.receipt
 	switch {
 	case !r.mined() && l.tx != nil:
@@ -69,12 +70,18 @@ func (s *Sender) sight(in intents.Intent, l *look, head uint64) sight {
 		return sight{note: why}
 	}
 	switch {
-	case r.depth(head) < s.cfg.Confirmations, l.block == nil:
+	case uint64(*r.Number) > v.beyond, l.block == nil:
 		return sight{fact: intents.Included}
 	case l.block.Hash != r.Block:
 		return sight{note: "the receipt's block is not canonical"}
 	}
-	return final(l.attempt.Kind, r)
+	end := final(l.attempt.Kind, r)
+	if end.fact == intents.Final && l.attempt.Kind != intents.Fill {
+		if why := s.unmoved(in, r.Logs); why != "" {
+			return sight{note: why}
+		}
+	}
+	return end
 }
 
 // final judges a receipt beyond recall. An empty use of the slot ends a filler well, whatever its status: the number is
@@ -85,8 +92,8 @@ func final(kind intents.Kind, r *receipt) sight {
 		return sight{fact: intents.Final}
 	case kind == intents.Cancel:
 		return sight{fact: intents.Reverted, note: "canceled in its slot"}
-	case r.Status == nil:
-		return sight{note: "the receipt has no status"}
+	case r.Status == nil: // it is there, but what it did nobody tells: a person has to look in the end
+		return sight{fact: intents.Pending, note: "the receipt has no status"}
 	case uint64(*r.Status) == types.ReceiptStatusSuccessful:
 		return sight{fact: intents.Final}
 	}
@@ -102,17 +109,19 @@ func (s *Sender) foreign(in intents.Intent, a intents.Attempt) string {
 	case tx.ChainId().Cmp(s.chain) != 0:
 		return "the transaction is for another chain"
 	case a.Kind == intents.Fill || a.Kind == intents.Cancel:
+		if !s.empty().is(tx) {
+			return "the transaction is no empty use of its number"
+		}
 		return ""
 	}
-	to := common.HexToAddress(in.Destination)
-	if tx.To() == nil || *tx.To() != to || tx.Value().Cmp(in.Amount.Big()) != 0 || len(tx.Data()) > 0 {
+	if t, err := s.meaning(in); err != nil || !t.is(tx) {
 		return "the transaction is not the intent's payment"
 	}
 	return ""
 }
 
 // shown is the evidence of a look: nothing when nothing was seen.
-func (s *Sender) shown(l *look, note string, head uint64) []byte {
+func shown(ctx context.Context, l *look, note string, v view) []byte {
 	if !l.receipt.mined() {
 		return nil
 	}
@@ -121,8 +130,9 @@ func (s *Sender) shown(l *look, note string, head uint64) []byte {
 		Host  string `json:"host"`
 		Head  uint64 `json:"head"`
 		Depth uint64 `json:"depth"`
+		Final uint64 `json:"final,omitempty"` // up to which block all is beyond recall
 		Note  string `json:"note,omitempty"`
-	}{l.receipt, s.host, head, l.receipt.depth(head), note})
+	}{l.receipt, hostOf(ctx), v.head, l.receipt.depth(v.head), v.beyond, note})
 	if err != nil { // cannot be: strings and numbers
 		return nil
 	}

@@ -2,6 +2,10 @@ package evm
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -10,34 +14,118 @@ import (
 	"github.com/nsqrelayer/relayer/intents"
 )
 
-// Observe looks for the receipts of all attempts, in batches. A receipt is final when it stands at the configured depth
-// in a block that is the canonical one of its height, and its transaction is the intent's. One less deep is included; a
-// transaction without receipt that the node knows is pending. Nothing else proves anything.
+// Observe looks for the receipts of all attempts, in batches. A receipt is final when its block is beyond recall, by depth
+// or by the node's tag as configured, and is the canonical one of its height, and its transaction is the intent's. One less
+// deep is included; a transaction without receipt that the node knows is pending. A slot whose nonce another transaction of the signer used, beyond recall, is dead: see displaced.
+// Nothing else proves anything.
 //
-// A counter slot without an intent is a filler: without bytes, and while its bytes are nowhere to be seen, Fill is wanted.
+// Of a slot that may still be used it asks for Fill while a filler has no bytes; for a higher attempt when the slot holds
+// up its signer and the chain has moved on without it; and for the same bytes again while they are nowhere to be seen, or
+// no higher fee is allowed.
+//
 // It returns an error when the node cannot be asked: look later.
+//
+// All that is said of one look comes from one node. Where that is not as high as the best, what it did not see is asked
+// of others too, and what nobody so high could see proves nothing.
 func (s *Sender) Observe(ctx context.Context, ws []intents.Watch) ([]intents.Observation, error) {
-	looks, all := lookFor(ws)
-	head, err := s.receipts(ctx, all)
-	if err == nil {
-		err = s.blocks(ctx, all, head)
+	r := s.round()
+	g, err := s.observeOnce(ctx, r, ws)
+	for err == nil && g.behind {
+		if g.behind, err = s.observeAgain(ctx, r, ws, &g); err != nil {
+			disbelieve(g.seen)
+			s.press(ws, g, time.Now())
+			return g.seen, nil
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	seen := make([]intents.Observation, len(ws))
-	for i, w := range ws {
-		seen[i] = s.observation(ctx, w, looks[i], head)
+	s.press(ws, g, time.Now())
+	return g.seen, nil
+}
+
+// observeAgain asks the next node for what was not seen yet, and keeps what says more.
+func (s *Sender) observeAgain(ctx context.Context, r *round, ws []intents.Watch, g *glance) (behind bool, err error) {
+	var left []intents.Watch
+	var at []int
+	for i, o := range g.seen {
+		if o.Fact == intents.NotSeen || o.Fact == intents.Dead {
+			left, at = append(left, ws[i]), append(at, i)
+		}
 	}
-	return seen, nil
+	if len(left) == 0 {
+		return false, nil
+	}
+	again, err := s.observeOnce(ctx, r, left)
+	for i, o := range again.seen {
+		if old := g.seen[at[i]]; !again.behind || weight(o.Fact) > weight(old.Fact) {
+			g.seen[at[i]], g.where[at[i]] = o, again.where[i]
+		}
+	}
+	g.view.head = max(g.view.head, again.view.head)
+	maps.Copy(g.view.next, again.view.next)
+	return again.behind, err
+}
+
+// disbelieve leaves no proof of absence that came from nodes behind.
+func disbelieve(seen []intents.Observation) {
+	for i, o := range seen {
+		if o.Fact == intents.Dead {
+			seen[i] = intents.Observation{Slot: o.Slot, After: o.After, Evidence: o.Evidence}
+		}
+	}
+}
+
+// glance is what one look at slots came to, one of each for every watch.
+type glance struct {
+	seen   []intents.Observation // what it proves
+	where  []presence            // where the attempts are
+	view   view
+	behind bool // others have shown higher blocks
+}
+
+// observeOnce asks the next node that can answer.
+func (s *Sender) observeOnce(ctx context.Context, r *round, ws []intents.Watch) (g glance, err error) {
+	err = r.ask(ctx, func(ctx context.Context) error {
+		g = glance{}
+		looks, all := lookFor(ws)
+		v, err := s.receipts(ctx, all)
+		if err == nil {
+			err = s.blocks(ctx, ws, all, &v)
+		}
+		if err != nil {
+			return err
+		}
+		if len(all) > 0 {
+			s.pool.sawHead(nodeOf(ctx), v.head)
+			g.behind = v.head < s.pool.best(time.Now())
+		}
+		g.view = v
+		for i, w := range ws {
+			g.seen = append(g.seen, s.observation(ctx, w, looks[i], v))
+			g.where = append(g.where, presenceOf(looks[i]))
+		}
+		s.displaced(ctx, ws, looks, g.seen, v.beyond)
+		return nil
+	})
+	return g, err
+}
+
+// view is where the chain stands at one look.
+type view struct {
+	head   uint64
+	beyond uint64            // all up to this block is beyond recall; 0: nothing
+	next   map[string]uint64 // by scope, the lowest number no block has used; a scope that was not told is missing
 }
 
 // look is one attempt and what the node showed of it.
 type look struct {
 	attempt intents.Attempt
 	receipt *receipt
-	block   *block    // the canonical one of the receipt's height, where the receipt is deep enough to be final
+	block   *block    // the canonical one of the receipt's height, where the receipt may be final
 	tx      *struct{} // not nil: the node knows the transaction, but no receipt
+	none    bool      // it was asked for a receipt and has none
+	gone    bool      // nor has it the transaction
 }
 
 type receipt struct {
@@ -46,10 +134,12 @@ type receipt struct {
 	Number  *hexutil.Uint64 `json:"blockNumber"`
 	Status  *hexutil.Uint64 `json:"status"` // nil where a node leaves it out
 	GasUsed hexutil.Uint64  `json:"gasUsed"`
+	Logs    logs            `json:"logs,omitempty"`
 }
 
 type block struct {
-	Hash common.Hash `json:"hash"`
+	Hash   common.Hash     `json:"hash"`
+	Number *hexutil.Uint64 `json:"number"`
 }
 
 // lookFor gives the looks of each watch, and all of them in one row.
@@ -57,6 +147,9 @@ func lookFor(ws []intents.Watch) (of [][]*look, all []*look) {
 	of = make([][]*look, len(ws))
 	for i, w := range ws {
 		for _, a := range w.Attempts {
+			if a.Kind == intents.Alien { // its receipt says nothing of the intent
+				continue
+			}
 			l := &look{attempt: a}
 			of[i], all = append(of[i], l), append(all, l)
 		}
@@ -64,63 +157,148 @@ func lookFor(ws []intents.Watch) (of [][]*look, all []*look) {
 	return of, all
 }
 
-// receipts asks for all receipts and for the height of the chain, which is asked for first: a receipt that comes in
-// between counts as less deep than it is.
-func (s *Sender) receipts(ctx context.Context, all []*look) (head uint64, err error) {
+// receipts asks for all receipts and for where the chain stands, which is asked for first: a receipt that comes in between
+// counts as less deep than it is.
+func (s *Sender) receipts(ctx context.Context, all []*look) (view, error) {
 	if len(all) == 0 {
-		return 0, nil
+		return view{}, nil
 	}
 	var height hexutil.Uint64
-	calls := []rpc.BatchElem{{Method: "eth_blockNumber", Result: &height}}
+	var tagged *block
+	calls := s.standCalls(&height, &tagged)
+	first := len(calls)
 	for _, l := range all {
 		calls = append(calls, rpc.BatchElem{Method: "eth_getTransactionReceipt", Args: []any{l.attempt.Name}, Result: &l.receipt})
 	}
 	if err := s.batchEach(ctx, calls); err != nil {
-		return 0, err
+		return view{}, err
 	}
-	failed := 0
-	for i, c := range calls {
-		if c.Error == nil {
-			continue
-		}
-		failed++
-		if i > 0 {
-			all[i-1].receipt = nil // half an answer is none
-		}
-		if err == nil {
-			err = s.callError(c.Method, c.Error)
-		}
+	if e := calls[0]; e.Error != nil {
+		return view{}, s.elemError(ctx, e)
 	}
-	if calls[0].Error != nil || failed == len(all) {
-		return 0, err
-	}
-	return uint64(height), nil
+	return view{head: uint64(height), beyond: s.beyond(ctx, uint64(height), tagged)}, s.told(ctx, calls[first:], all)
 }
 
-// blocks asks for the canonical blocks of receipts that are deep enough, and for transactions without receipt. What
-// cannot be told stays open.
-func (s *Sender) blocks(ctx context.Context, all []*look, head uint64) error {
-	var calls []rpc.BatchElem
-	at := make(map[uint64]**block)
-	for _, l := range all {
-		switch {
-		case !l.receipt.mined():
-			calls = append(calls, rpc.BatchElem{Method: "eth_getTransactionByHash", Args: []any{l.attempt.Name}, Result: &l.tx})
-		case l.receipt.depth(head) >= s.cfg.Confirmations && at[uint64(*l.receipt.Number)] == nil:
-			at[uint64(*l.receipt.Number)] = &l.block
-			calls = append(calls, rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{l.receipt.Number, false}, Result: &l.block})
+// standCalls ask for the height of the chain, and for the block of the tag where that says what is final.
+func (s *Sender) standCalls(height *hexutil.Uint64, tagged **block) []rpc.BatchElem {
+	calls := []rpc.BatchElem{{Method: "eth_blockNumber", Result: height}}
+	if s.cfg.Finality != FinalDepth {
+		calls = append(calls, rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{string(s.cfg.Finality), false}, Result: tagged})
+	}
+	return calls
+}
+
+// told marks the looks for which there is no receipt. It returns an error when nothing was told of any.
+func (s *Sender) told(ctx context.Context, calls []rpc.BatchElem, all []*look) error {
+	var last error
+	failed := 0
+	for i, c := range calls {
+		if c.Error != nil {
+			all[i].receipt = nil // half an answer is none
+			last = s.elemError(ctx, c)
+			failed++
+			continue
 		}
+		all[i].none = !all[i].receipt.mined()
+	}
+	if failed < len(all) {
+		return nil
+	}
+	return last
+}
+
+// beyond says up to which block all is beyond recall; 0 where that is not known.
+func (s *Sender) beyond(ctx context.Context, head uint64, tagged *block) uint64 {
+	if s.cfg.Finality == FinalDepth {
+		return head + 1 - min(s.cfg.Confirmations, head+1)
+	}
+	missing := tagged == nil || tagged.Number == nil
+	if s.tagless.Swap(missing) != missing {
+		s.log.WarnContext(ctx, "finality changes", "tag", s.cfg.Finality, "told", !missing)
+	}
+	if missing {
+		return 0
+	}
+	return uint64(*tagged.Number)
+}
+
+// blocks asks for the canonical blocks of receipts that may be final, for transactions without receipt, and where there
+// are such, for their signers' next numbers. What cannot be told stays open.
+func (s *Sender) blocks(ctx context.Context, ws []intents.Watch, all []*look, v *view) error {
+	open, calls := unmined(all)
+	at, more := canonical(all, v.beyond)
+	calls = append(calls, more...)
+	first := len(calls)
+	var counts []count
+	if len(open) > 0 {
+		counts, more = countsOf(ws)
+		calls = append(calls, more...)
 	}
 	if len(calls) == 0 {
 		return nil
 	}
-	err := s.batchEach(ctx, calls)
+	if err := s.batchEach(ctx, calls); err != nil {
+		return err
+	}
+	for i, l := range open {
+		l.gone = l.none && calls[i].Error == nil && l.tx == nil
+	}
 	for _, l := range all {
 		if l.receipt.mined() && at[uint64(*l.receipt.Number)] != nil {
 			l.block = *at[uint64(*l.receipt.Number)]
 		}
 	}
-	return err
+	v.next = make(map[string]uint64)
+	for i, c := range counts {
+		if calls[first+i].Error == nil && c.next != nil {
+			v.next[c.scope] = uint64(*c.next)
+		}
+	}
+	return nil
+}
+
+// unmined are the looks without receipt, with the calls for their transactions.
+func unmined(all []*look) (open []*look, calls []rpc.BatchElem) {
+	for _, l := range all {
+		if !l.receipt.mined() {
+			open = append(open, l)
+			calls = append(calls, rpc.BatchElem{Method: "eth_getTransactionByHash", Args: []any{l.attempt.Name}, Result: &l.tx})
+		}
+	}
+	return open, calls
+}
+
+// canonical gives the calls for the blocks of receipts up to a height, each once, and where their answers will be.
+func canonical(all []*look, beyond uint64) (at map[uint64]**block, calls []rpc.BatchElem) {
+	at = make(map[uint64]**block)
+	for _, l := range all {
+		if !l.receipt.mined() || uint64(*l.receipt.Number) > beyond || at[uint64(*l.receipt.Number)] != nil {
+			continue
+		}
+		at[uint64(*l.receipt.Number)] = &l.block
+		calls = append(calls, rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{l.receipt.Number, false}, Result: &l.block})
+	}
+	return at, calls
+}
+
+// count is the next number of a scope's signer, nil when it is not told.
+type count struct {
+	scope string
+	next  *hexutil.Uint64
+}
+
+// countsOf gives the calls for the next numbers of all signers that are watched.
+func countsOf(ws []intents.Watch) (counts []count, calls []rpc.BatchElem) {
+	for _, w := range ws {
+		if !slices.ContainsFunc(counts, func(c count) bool { return c.scope == w.Slot.Scope }) {
+			counts = append(counts, count{scope: w.Slot.Scope})
+		}
+	}
+	for i := range counts {
+		signer := counts[i].scope[strings.LastIndexByte(counts[i].scope, ':')+1:]
+		calls = append(calls, rpc.BatchElem{Method: "eth_getTransactionCount", Args: []any{signer, "latest"}, Result: &counts[i].next})
+	}
+	return counts, calls
 }
 
 // mined says whether there is a receipt with a block; some nodes show receipts of pending transactions.

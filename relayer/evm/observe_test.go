@@ -162,7 +162,7 @@ func TestObserveCancel(t *testing.T) {
 	}
 }
 
-// TestObserveFiller: a number without an intent is filled, and filled again with the same bytes while they are not seen.
+// TestObserveFiller, case 67: a number without an intent is filled, and filled again with the same bytes while they are not seen.
 func TestObserveFiller(t *testing.T) {
 	t.Parallel()
 	c := startChain(t, nil)
@@ -176,15 +176,11 @@ func TestObserveFiller(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Attempts = []intents.Attempt{a}
-	if o := observe(t, s, w); o.Want != intents.Fill {
-		t.Errorf("a filler whose bytes are nowhere: want %v, want fill", o.Want)
+	if o := observe(t, s, w); o.Want != 0 || !o.Resend || o.No != 1 {
+		t.Errorf("a filler whose bytes are nowhere: want %v, resend %v of %d; want the same bytes again", o.Want, o.Resend, o.No)
 	}
-	again, err := s.Prepare(t.Context(), intents.Intent{}, w.Slot, intents.Fill, w.Attempts)
-	if err != nil || again.Name != a.Name {
-		t.Errorf("filled again with %s, %v; want the same bytes", again.Name, err)
-	}
-	submit(t, s, again)
-	if o := observe(t, s, w); o.Fact != intents.Pending || o.Want != 0 {
+	submit(t, s, a)
+	if o := observe(t, s, w); o.Fact != intents.Pending || o.Want != 0 || o.Resend {
 		t.Errorf("a filler in the pool: %v, want %v; want pending and nothing", o.Fact, o.Want)
 	}
 	c.Mine()
@@ -213,7 +209,7 @@ func TestObserveScript(t *testing.T) {
 		{"the block is no longer canonical", own + `,"status":"0x1"}`, forked, "null", intents.NotSeen, false},
 		{"the block cannot be had", own + `,"status":"0x1"}`, "null", "null", intents.Included, false},
 		{"the block is an error", own + `,"status":"0x1"}`, `error:{"code":-32000,"message":"busy"}`, "null", intents.Included, false},
-		{"case 79: no status", own + `}`, canonical, "null", intents.NotSeen, false},
+		{"case 79: no status", own + `}`, canonical, "null", intents.Pending, false},
 		{"a receipt of another transaction", `{"transactionHash":"0x` + strings.Repeat("ab", 32) + `",` + at + `,"status":"0x1"}`, canonical, "null", intents.NotSeen, false},
 		{"a receipt of a pending one", `{"transactionHash":"` + a.Name + `","blockNumber":null,"status":"0x1"}`, canonical, `{"hash":"` + a.Name + `"}`, intents.Pending, false},
 		{"a receipt above the head", strings.Replace(own, "0x60", "0x70", 1) + `,"status":"0x1"}`, canonical, "null", intents.Included, false},

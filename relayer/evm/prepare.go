@@ -10,16 +10,16 @@ import (
 	"github.com/nsqrelayer/relayer/intents"
 )
 
-// Prepare prices and signs a transaction with the slot's number as nonce. First and Fill give what is stored already if
-// something is: the first bytes are the only ones. Bump repeats the payment at a fee that replaces every prior attempt;
-// Cancel and Fill send nothing to ourselves.
+// Prepare prices and signs a transaction with the slot's number as nonce. First gives what is stored already if something
+// is: the first bytes are the only ones. Bump repeats the payment; Cancel and Fill send nothing to ourselves. Each of them
+// pays a fee that replaces every prior attempt.
 //
 // The fee never goes above what the intent's hold covers. Errors as Plan.
 func (s *Sender) Prepare(ctx context.Context, in intents.Intent, slot intents.Slot, kind intents.Kind, prior []intents.Attempt) (intents.Attempt, error) {
 	if slot.Kind != intents.Counter || slot.Scope != s.scope || slot.Number < 0 {
 		return intents.Attempt{}, fmt.Errorf("slot %v is none of %s", slot, s.scope)
 	}
-	if len(prior) > 0 && (kind == intents.First || kind == intents.Fill) {
+	if len(prior) > 0 && kind == intents.First {
 		return prior[0], nil
 	}
 	tx, err := s.build(ctx, in, slot, kind, prior)
@@ -46,23 +46,23 @@ func (s *Sender) build(ctx context.Context, in intents.Intent, slot intents.Slot
 	if err != nil {
 		return nil, err
 	}
-	if kind == intents.Bump && len(before) > 0 {
-		gas = before[0].Gas() // the first attempt is the payment
+	if kind != intents.Cancel && len(before) > 0 {
+		gas = before[0].Gas() // the first attempt is the same, but for its fees
 	}
-	q, err := s.quote(ctx, t, gas)
+	q, err := s.requote(ctx, in, t, kind, gas)
 	if err != nil {
 		return nil, err
 	}
 	limit := s.limit(in, q.gas)
 	f, err := s.fees(q, limit)
 	if err == nil {
-		f, err = f.above(before, limit)
+		f, err = f.above(before, s.cfg.BumpPercent, limit)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return &types.DynamicFeeTx{
-		ChainID: s.chain, Nonce: uint64(slot.Number), GasTipCap: f.tip, GasFeeCap: f.cap, Gas: q.gas, To: &t.to, Value: t.value,
+		ChainID: s.chain, Nonce: uint64(slot.Number), GasTipCap: f.tip, GasFeeCap: f.cap, Gas: q.gas, To: &t.to, Value: t.value, Data: t.data,
 	}, nil
 }
 
@@ -73,7 +73,7 @@ func (s *Sender) task(in intents.Intent, kind intents.Kind) (transfer, uint64, e
 		t, err := s.payment(in)
 		return t, s.cfg.GasLimit, err
 	case intents.Cancel, intents.Fill:
-		return transfer{s.from, new(big.Int)}, s.cfg.GasLimit, nil
+		return s.empty(), s.cfg.GasLimit, nil
 	}
 	return transfer{}, 0, fmt.Errorf("no attempt of %v is known", kind)
 }

@@ -5,9 +5,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/big"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -185,5 +188,40 @@ func write(t *testing.T, file, text string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestPrepareAsksOnce: what Plan was told a moment ago is not asked again, once and for the same intent alone.
+func TestPrepareAsksOnce(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int32
+	node := quiet()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		node.serve(w, r)
+	}))
+	t.Cleanup(srv.Close)
+	s := open(t, config(t, srv.URL))
+	in := payment(0)
+	if _, err := s.Plan(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	prepare := func(in intents.Intent) (name string, asked int32) {
+		before := calls.Load()
+		a, err := s.Prepare(t.Context(), in, slot(s, 0), intents.First, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Name, calls.Load() - before
+	}
+	first, asked := prepare(in)
+	if asked != 0 {
+		t.Errorf("%d calls in Prepare after Plan, want none", asked)
+	}
+	if again, asked := prepare(in); again != first || asked == 0 {
+		t.Errorf("prepared again as %s with %d calls, want %s and some", again, asked, first)
+	}
+	if _, asked := prepare(payment(1)); asked == 0 {
+		t.Error("another intent took the quote")
 	}
 }

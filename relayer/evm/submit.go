@@ -3,6 +3,7 @@ package evm
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -15,24 +16,72 @@ import (
 	"github.com/nsqrelayer/relayer/internal/wire"
 )
 
-// Submit makes one call of eth_sendRawTransaction with the stored bytes. What the answer means stands in the package
-// comment.
+// Submit calls eth_sendRawTransaction with the stored bytes. What the answer means stands in the package comment. They
+// go to one node, and where that did not take them, or may not have, to the next: the same bytes in one slot are one
+// broadcast, however many nodes hear of it. No node is called twice.
 //
 // It does not go through go-ethereum's client, which does not compare the ids of answers over HTTP and takes the error of
 // an answer that holds both an error and a result.
 func (s *Sender) Submit(ctx context.Context, a intents.Attempt) intents.Result {
 	if why := s.unfit(a); why != "" {
 		s.log.ErrorContext(ctx, "stored bytes cannot be sent", "slot", a.Slot.String(), "attempt", a.Name, "why", why)
-		return intents.Result{Verdict: intents.NotSent, After: intents.MostRetry, Evidence: s.evidence(answer{}, why)}
+		return intents.Result{Verdict: intents.NotSent, After: intents.MostRetry, Evidence: encode([]evidence{s.evidence(answer{}, why)})}
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
-	ans := s.send(ctx, a.Bytes)
+	var t tally
+	var asked []*node
+	for ctx.Err() == nil {
+		n := s.pool.takeFirst(time.Now(), asked)
+		if n == nil {
+			break
+		}
+		asked = append(asked, n)
+		ans, r := s.submitAt(ctx, n, a, asked)
+		t.add(r, s.evidence(ans, r.alarm))
+		if r.ends() {
+			break
+		}
+	}
+	return t.result(s.pool, ctx.Err())
+}
+
+// submitAt sends to one node, and notes how it did. While others are left it gets half of the time.
+func (s *Sender) submitAt(ctx context.Context, n *node, a intents.Attempt, asked []*node) (answer, ruling) {
+	defer s.pool.release(n)
+	within := ctx
+	if s.pool.others(time.Now(), asked) {
+		var cancel context.CancelFunc
+		within, cancel = context.WithTimeout(ctx, share(ctx, s.cfg.Timeout))
+		defer cancel()
+	}
+	if err := s.ready(withNode(within, n), n); err != nil { // not a byte of ours left
+		return answer{host: n.host, err: err}, ruling{verdict: intents.NotSent}
+	}
+	ans := s.send(within, n, a.Bytes)
 	r := ans.judge(a.Name)
 	if r.alarm != "" {
-		s.log.WarnContext(ctx, "node needs a look", "host", s.host, "attempt", a.Name, "status", ans.status, "why", r.alarm)
+		s.log.WarnContext(ctx, "endpoint needs a look", "host", n.host, "attempt", a.Name, "status", ans.status, "why", r.alarm)
 	}
-	return intents.Result{Verdict: r.verdict, Ref: r.ref, After: r.after, Calm: r.calm, Evidence: s.evidence(ans, r.alarm)}
+	s.noteSend(ctx, n, &r)
+	return ans, r
+}
+
+// noteSend tells the pool how a node did. What is wrong with the bytes or their slot is not the node's fault.
+func (s *Sender) noteSend(ctx context.Context, n *node, r *ruling) {
+	switch {
+	case r.busy:
+		r.calm = s.pool.cool(n, r.asked)
+		r.after = max(r.after, r.calm)
+	case r.broken && errors.Is(ctx.Err(), context.Canceled):
+	case r.broken:
+		s.pool.bad(n)
+	default:
+		s.pool.good(n)
+	}
+	if r.class == invalid {
+		s.pool.doubt(n) // it may be of another chain by now
+	}
 }
 
 // unfit says why stored bytes must not leave: they are not what their name says, or for another chain.
@@ -51,6 +100,7 @@ func (s *Sender) unfit(a intents.Attempt) string {
 
 // answer is what became of one call on the wire.
 type answer struct {
+	host       string
 	id         int64
 	status     int           // 0: none came
 	retryAfter time.Duration // 0: not asked for
@@ -65,8 +115,9 @@ type answer struct {
 // maxBody is how much of an answer to a send is read.
 const maxBody = 1 << 20
 
-func (s *Sender) send(ctx context.Context, raw []byte) (ans answer) {
+func (s *Sender) send(ctx context.Context, n *node, raw []byte) (ans answer) {
 	start := time.Now()
+	ans.host = n.host
 	ans.id = s.calls.Add(1)
 	traced, trace := wire.Watch(ctx)
 	defer func() {
@@ -76,7 +127,7 @@ func (s *Sender) send(ctx context.Context, raw []byte) (ans answer) {
 	if ans.err = ctx.Err(); ans.err != nil {
 		return ans
 	}
-	req, err := s.request(traced, ans.id, raw)
+	req, err := s.request(traced, n, ans.id, raw)
 	if err != nil {
 		ans.err = err
 		return ans
@@ -94,7 +145,7 @@ func (s *Sender) send(ctx context.Context, raw []byte) (ans answer) {
 }
 
 // request has a body but no GetBody, so that net/http cannot send it twice.
-func (s *Sender) request(ctx context.Context, id int64, raw []byte) (*http.Request, error) {
+func (s *Sender) request(ctx context.Context, n *node, id int64, raw []byte) (*http.Request, error) {
 	call, err := json.Marshal(struct {
 		Version string   `json:"jsonrpc"`
 		ID      int64    `json:"id"`
@@ -105,7 +156,7 @@ func (s *Sender) request(ctx context.Context, id int64, raw []byte) (*http.Reque
 		return nil, err
 	}
 	body := struct{ io.Reader }{strings.NewReader(string(call))} // hides the type that NewRequest makes a GetBody from
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.cfg.RPCURL, body)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.url, body)
 	if err != nil {
 		return nil, err
 	}

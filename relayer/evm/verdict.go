@@ -16,6 +16,10 @@ type ruling struct {
 	ref         string
 	after, calm time.Duration
 	alarm       string
+	class       class         // of the node's error
+	busy        bool          // the node asked for fewer calls
+	asked       time.Duration // … for so long; 0: it did not say
+	broken      bool          // the node does not work as one should
 }
 
 const (
@@ -30,22 +34,22 @@ func (a answer) judge(hash string) ruling {
 	switch a.status {
 	case 0:
 		if a.wrote {
-			return ruling{}
+			return ruling{broken: true}
 		}
-		return ruling{verdict: intents.NotSent}
+		return ruling{verdict: intents.NotSent, broken: true}
 	case 200, 400: // some gateways answer 400 with a JSON-RPC error
 		return a.judgeReply(hash)
 	case 401, 403, 404, 405, 413:
-		return ruling{verdict: intents.NotSent, after: cmp.Or(a.retryAfter, configWait), alarm: "the endpoint refuses our calls"}
+		return ruling{verdict: intents.NotSent, after: cmp.Or(a.retryAfter, configWait), alarm: "the endpoint refuses our calls", broken: true}
 	case 429:
 		return a.busy()
 	}
-	return ruling{after: a.retryAfter, calm: a.retryAfter}
+	return ruling{after: a.retryAfter, calm: a.retryAfter, asked: a.retryAfter, busy: a.retryAfter > 0, broken: true}
 }
 
 func (a answer) busy() ruling {
 	wait := cmp.Or(a.retryAfter, busyWait)
-	return ruling{verdict: intents.NotSent, after: wait, calm: wait}
+	return ruling{verdict: intents.NotSent, after: wait, calm: wait, busy: true, asked: a.retryAfter}
 }
 
 // reply is a JSON-RPC answer.
@@ -61,38 +65,39 @@ type reply struct {
 func (a answer) judgeReply(hash string) ruling {
 	var r reply
 	if !a.whole || json.Unmarshal(a.body, &r) != nil {
-		return ruling{}
+		return ruling{broken: true}
 	}
 	hasResult := len(r.Result) > 0 && string(r.Result) != "null"
 	switch {
 	case string(r.ID) != strconv.FormatInt(a.id, 10):
-		return ruling{alarm: "the node answers another call"}
+		return ruling{alarm: "the node answers another call", broken: true}
 	case hasResult && r.Error != nil:
-		return ruling{alarm: "the node answers with a result and an error"}
+		return ruling{alarm: "the node answers with a result and an error", broken: true}
 	case r.Error != nil:
 		return a.judgeError(r.Error.Code, r.Error.Message, hash)
 	case !hasResult:
-		return ruling{}
+		return ruling{broken: true}
 	}
 	var got string
 	if json.Unmarshal(r.Result, &got) != nil || !strings.EqualFold(got, hash) {
-		return ruling{after: lookWait, alarm: "the node names another hash"}
+		return ruling{after: lookWait, alarm: "the node names another hash", broken: true}
 	}
 	return ruling{verdict: intents.Accepted, ref: hash}
 }
 
 func (a answer) judgeError(code int, message, hash string) ruling {
-	switch classify(code, message) {
+	c := classify(code, message)
+	switch c {
 	case known:
-		return ruling{verdict: intents.Accepted, ref: hash}
+		return ruling{verdict: intents.Accepted, ref: hash, class: c}
 	case taken:
-		return ruling{after: lookWait}
+		return ruling{after: lookWait, class: c}
 	case later:
-		return ruling{verdict: intents.NotSent, after: cmp.Or(a.retryAfter, laterWait)}
+		return ruling{verdict: intents.NotSent, after: cmp.Or(a.retryAfter, laterWait), class: c}
 	case limited:
 		return a.busy()
 	case invalid:
-		return ruling{alarm: "the node takes our bytes for invalid"}
+		return ruling{alarm: "the node takes our bytes for invalid", class: c}
 	}
 	return ruling{}
 }

@@ -1,29 +1,72 @@
 package evm
 
 import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"time"
+
+	"github.com/nsqrelayer/relayer/intents"
+	"github.com/nsqrelayer/relayer/internal/wire"
 )
 
-// bounded bounds the answers of reads, which go-ethereum's client takes whole.
-type bounded struct{ http.RoundTripper }
+// reading is the way of reads, which are batches: it bounds answers, which go-ethereum's client takes whole, and sees
+// what that does not show: that the other side asks for fewer calls, and for how long.
+type reading struct{ http.RoundTripper }
 
-const maxRead = 32 << 20
+const (
+	maxRead = 32 << 20
+	maxPeek = 64 << 10 // of an answer that is no list
+)
 
-func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := b.RoundTripper.RoundTrip(req)
-	if err == nil {
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(resp.Body, maxRead), resp.Body}
+// busyError says that the other side asks for fewer calls.
+type busyError struct {
+	status int
+	after  time.Duration // 0: it does not say for how long
+}
+
+func (e *busyError) Error() string { return fmt.Sprintf("too many calls (HTTP %d)", e.status) }
+
+// RoundTrip returns a *busyError for 429, for 503 with Retry-After, and for a list that is answered with one object of
+// an error that says so.
+func (r reading) RoundTrip(req *http.Request) (*http.Response, error) {
+	now := time.Now()
+	resp, err := r.RoundTripper.RoundTrip(req)
+	if err != nil {
+		return resp, err
 	}
-	return resp, err
+	after := wire.RetryAfter(resp.Header, now, intents.MostRetry)
+	body, refuses := refusesList(io.LimitReader(resp.Body, maxRead))
+	unavailable := resp.StatusCode == http.StatusServiceUnavailable && after > 0
+	if resp.StatusCode == http.StatusTooManyRequests || unavailable || refuses {
+		_ = resp.Body.Close()
+		return nil, &busyError{resp.StatusCode, after}
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{body, resp.Body}
+	return resp, nil
+}
+
+// refusesList looks at an answer and gives it back whole.
+func refusesList(body io.Reader) (whole io.Reader, refuses bool) {
+	buffered := bufio.NewReader(body)
+	if first, err := buffered.Peek(1); err != nil || first[0] != '{' {
+		return buffered, false
+	}
+	var one reply
+	start, err := io.ReadAll(io.LimitReader(buffered, maxPeek))
+	refuses = err == nil && json.Unmarshal(start, &one) == nil && one.Error != nil && classify(one.Error.Code, one.Error.Message) == limited
+	return io.MultiReader(bytes.NewReader(start), buffered), refuses
 }
 
 // CloseIdleConnections lets http.Client reach the pool.
-func (b bounded) CloseIdleConnections() {
-	if c, ok := b.RoundTripper.(interface{ CloseIdleConnections() }); ok {
+func (r reading) CloseIdleConnections() {
+	if c, ok := r.RoundTripper.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }

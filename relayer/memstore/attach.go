@@ -38,5 +38,5 @@ func (sl *slot) takes(k intents.Kind) bool {
 	case sl.owner == nil:
 		return k == intents.Fill || k == intents.Cancel
 	}
-	return !sl.owner.in.State.Final() && sl.owner.in.Slot.ID == sl.ID
+	return sl.owner.in.Takes(k) && sl.owner.in.Slot.ID == sl.ID
 }

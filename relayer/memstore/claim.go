@@ -42,7 +42,7 @@ func (s *Store) facts(in intents.Intent, c intents.Claim, now time.Time) intents
 		f.Enforced, f.Free = a.Enforced, a.Free()
 	}
 	if sg := s.signers[c.Plan.Scope]; sg != nil {
-		f.SlotFree = sg.Frozen == "" && sg.Open < sg.Window
+		f.Frozen, f.SlotFree = sg.Frozen != "", !s.told(sg).Full()
 	}
 	return f
 }

@@ -26,6 +26,14 @@ func (s *Store) Cancel(_ context.Context, id, actor string) (intents.Intent, err
 	})
 }
 
+// Note adds a line to an intent's timeline about what a person did. Errors: intents.ErrNotFound.
+func (s *Store) Note(_ context.Context, id, actor string, detail []byte) error {
+	_, err := s.operate(id, func(in intents.Intent, now time.Time) (intents.Change, error) {
+		return intents.Note(in, actor, detail, now), nil
+	})
+	return err
+}
+
 // operate finds an intent and writes what is decided about it.
 func (s *Store) operate(id string, decide func(intents.Intent, time.Time) (intents.Change, error)) (intents.Intent, error) {
 	now := s.begin()

@@ -3,7 +3,6 @@ package memstore
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/nsqrelayer/relayer/intents"
@@ -19,11 +18,46 @@ func (s *Store) OpenSigner(_ context.Context, sg intents.Signer) (intents.Signer
 		had = &intents.Signer{Scope: sg.Scope, Next: sg.Next}
 		s.signers[sg.Scope] = had
 	}
-	had.Window, had.Seen = sg.Window, sg.Next
-	if sg.Next > had.Next && had.Frozen == "" {
-		had.Frozen = fmt.Sprintf("the chain's next number is %d, ours is %d: another sends with this signer", sg.Next, had.Next)
+	*had = had.Look(sg.Next)
+	had.Window = sg.Window
+	return s.told(had), nil
+}
+
+// See tells the next number by the chain's own count. Errors: intents.ErrNoSigner.
+func (s *Store) See(_ context.Context, scope string, next int64) (intents.Signer, error) {
+	return s.turn(scope, func(sg intents.Signer) intents.Signer { return sg.Look(next) })
+}
+
+// Freeze stops a signer: no number is given out. Errors: intents.ErrNoSigner.
+func (s *Store) Freeze(_ context.Context, scope, reason, actor string) (intents.Signer, error) {
+	return s.turn(scope, func(sg intents.Signer) intents.Signer { return sg.Freeze(reason, actor) })
+}
+
+// Unfreeze lets a signer give out numbers again, above all that the chain has used. Errors: intents.ErrNoSigner.
+func (s *Store) Unfreeze(_ context.Context, scope, _, _ string) (intents.Signer, error) {
+	return s.turn(scope, intents.Signer.Unfreeze)
+}
+
+func (s *Store) turn(scope string, how func(intents.Signer) intents.Signer) (intents.Signer, error) {
+	s.begin()
+	defer s.mu.Unlock()
+	sg := s.signers[scope]
+	if sg == nil {
+		return intents.Signer{}, intents.ErrNoSigner
 	}
-	return *had, nil
+	*sg = how(*sg)
+	return s.told(sg), nil
+}
+
+// told counts the signer's slots that the chain has not used yet.
+func (s *Store) told(sg *intents.Signer) intents.Signer {
+	out := *sg
+	for _, sl := range s.slots {
+		if sl.Kind == intents.Counter && sl.open && sl.Scope == sg.Scope && sl.Number >= sg.Seen {
+			out.Ahead++
+		}
+	}
+	return out
 }
 
 // Signers reads every counter scope, by name.
@@ -32,7 +66,7 @@ func (s *Store) Signers(context.Context) ([]intents.Signer, error) {
 	defer s.mu.Unlock()
 	var out []intents.Signer
 	for _, sg := range s.signers {
-		out = append(out, *sg)
+		out = append(out, s.told(sg))
 	}
 	slices.SortFunc(out, func(a, b intents.Signer) int { return cmp.Compare(a.Scope, b.Scope) })
 	return out, nil

@@ -55,11 +55,14 @@ func (s *Store) Record(_ context.Context, ws []intents.Watch, os []intents.Obser
 		if sl == nil {
 			continue
 		}
-		if sl.owner == nil {
+		switch {
+		case o.Foreign != nil && o.Fact == intents.Dead && o.No == 0:
+			out[i] = s.displace(sl, o, now)
+		case sl.owner == nil:
 			s.filled(sl, o, now)
-			continue
+		default:
+			out[i] = s.witness(sl, o, p, now)
 		}
-		out[i] = s.witness(sl, o, p, now)
 	}
 	return out, nil
 }
@@ -78,17 +81,17 @@ func (s *Store) filled(sl *slot, o intents.Observation, now time.Time) {
 func (s *Store) witness(sl *slot, o intents.Observation, p intents.Patience, now time.Time) intents.Intent {
 	r := sl.owner
 	if r.in.Slot.ID == sl.ID {
-		s.write(r, intents.Witness(r.in, o, sl.name(o.No), p, s.cfg.Actor, now))
+		s.write(r, intents.Witness(r.in, o, sl.attempt(o.No), p, s.cfg.Actor, now))
 	}
 	return s.show(r, now)
 }
 
-// name gives the name of an attempt, of the last one for 0.
-func (sl *slot) name(no int) string {
+// attempt gives the attempt of a number, for 0 the last one of ours.
+func (sl *slot) attempt(no int) intents.Attempt {
 	for _, a := range slices.Backward(sl.attempts) {
-		if no == 0 || a.No == no {
-			return a.Name
+		if a.No == no || no == 0 && a.Kind != intents.Alien {
+			return a
 		}
 	}
-	return ""
+	return intents.Attempt{}
 }

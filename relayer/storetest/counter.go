@@ -76,7 +76,7 @@ func counterFrozen(f *fixture) {
 	if s := f.signer(7, 8); s.Frozen == "" || s.Next != 6 || s.Seen != 7 {
 		f.Fatalf("the chain is ahead, got %+v", s)
 	}
-	f.refused(f.counted(f.taken()), intents.WhyNoSlot)
+	f.refused(f.counted(f.taken()), intents.WhyFrozen)
 	if s := f.readSigner(); s.Frozen == "" || s.Open != 1 {
 		f.Errorf("signer: got %+v", s)
 	}

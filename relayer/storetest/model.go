@@ -46,6 +46,7 @@ func operations() []operation {
 		{"take", (*twin).take}, {"create", (*twin).create}, {"authorize", (*twin).authorize}, {"cancel", (*twin).cancel},
 		{"read", (*twin).read}, {"reclaim", (*twin).reclaim}, {"again", (*twin).again}, {"refuse", (*twin).refuse},
 		{"pause", (*twin).pause}, {"credit", (*twin).credit}, {"signer", (*twin).signer},
+		{"turn", (*twin).turn},
 	}
 }
 
@@ -87,7 +88,7 @@ func newTwin(ctx context.Context, rt *rapid.T, real, model Store) *twin {
 
 // intent makes one of the intents: 0 and 1 share a lane, 2 to 4 take counters, 5 names its slot, 6 is expired, 7 is not due.
 func (w *twin) intent(i int) intents.Intent {
-	in := intents.Intent{ID: fmt.Sprintf("%s.%d", w.tag, i), Route: w.tag, Account: fmt.Sprintf("%s.%d", w.tag, i%2), Destination: "d", Asset: "EUR", Amount: intents.NewAmount(10)}
+	in := intents.Intent{ID: fmt.Sprintf("%s.%d", w.tag, i), Route: w.tag, Account: fmt.Sprintf("%s.%d", w.tag, i%2), Destination: w.tag, Asset: "EUR", Amount: intents.NewAmount(10)}
 	switch i {
 	case 0, 1:
 		in.Lane = "l"

@@ -51,7 +51,7 @@ func faces(ins []intents.Intent) string {
 }
 
 func openness(sg intents.Signer) string {
-	return fmt.Sprintf("next %d open %d frozen %t", sg.Next, sg.Open, sg.Frozen != "")
+	return fmt.Sprintf("next %d open %d ahead %d frozen %q", sg.Next, sg.Open, sg.Ahead, sg.Frozen)
 }
 
 // sums shows the accounts and the signer of a run. An account nobody credited and nothing moved may exist or not.

@@ -193,6 +193,9 @@ func (w *twin) record(rt *rapid.T) {
 	o := intents.Observation{No: rapid.IntRange(0, 2).Draw(rt, "no"), Of: rapid.IntRange(0, 3).Draw(rt, "of"), Fact: intents.Fact(rapid.IntRange(0, 5).Draw(rt, "fact")), Evidence: fmt.Appendf(nil, `{"n":%d}`, w.unique())}
 	o.After = rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(rt, "after")
 	p := intents.Patience{ReviewAfter: patience(rt, "review"), ConfirmAfter: patience(rt, "confirm")}
+	if o.Fact == intents.Dead {
+		o.Foreign = w.stranger(rt, w.unique())
+	}
 	if i == 0 || o.Fact == intents.Dead && w.sides[1].ago(i).Slot().Kind != intents.Counter {
 		return
 	}
@@ -231,6 +234,37 @@ func (w *twin) credit(rt *rapid.T) {
 		a, err := s.Credit(s.ctx, e)
 		return fmt.Sprintf("%+v", a), err
 	})
+}
+
+// turn tells the chain's count, or has a person stop the signer or let it go on.
+func (w *twin) turn(rt *rapid.T) {
+	how, next := rapid.IntRange(0, 5).Draw(rt, "how"), rapid.Int64Range(0, 12).Draw(rt, "next")
+	w.both(rt, func(s *side) (sg string, err error) {
+		var got intents.Signer
+		switch {
+		case how == 0:
+			got, err = s.Freeze(s.ctx, w.tag, "why", "op")
+		case how < 4:
+			got, err = s.Unfreeze(s.ctx, w.tag, "why", "op")
+		default:
+			got, err = s.See(s.ctx, w.tag, next)
+		}
+		return openness(got), err
+	})
+}
+
+// stranger draws the foreign transaction that used a slot; now and then it pays just what the intents are about. Those of
+// other runs, which a store may still have, have another destination.
+func (w *twin) stranger(rt *rapid.T, n int) *intents.Foreign {
+	f := &intents.Foreign{Hash: fmt.Sprint("0x", n), Bytes: []byte("foreign"), Destination: w.tag, Amount: intents.NewAmount(11)}
+	switch rapid.IntRange(0, 9).Draw(rt, "foreign") {
+	case 0:
+		f.Amount = intents.NewAmount(10)
+	case 1, 2, 3:
+	default:
+		return nil
+	}
+	return f
 }
 
 // signer opens the signer, or compares with the chain, which is seldom ahead.

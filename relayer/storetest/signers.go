@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"context"
+	"errors"
 	"sync"
 
 	"github.com/nsqrelayer/relayer/intents"
@@ -11,6 +13,9 @@ func signerTests() []test {
 		{"signers/opened once", signerOnce},
 		{"signers/the chain is behind", signerBehind},
 		{"signers/the chain is ahead", signerAhead},
+		{"signers/seen by the chain's count", signerSeen},
+		{"signers/by a person's order", signerOrder},
+		{"signers/the window counts what the chain has not used", signerWindow},
 		{"signers/numbers at once", signerAtOnce},
 	}
 }
@@ -43,6 +48,71 @@ func signerAhead(f *fixture) {
 			f.Errorf("signer: got %+v, want it frozen", s)
 		}
 	}
+}
+
+func signerSeen(f *fixture) {
+	if _, err := f.See(f.ctx, f.scope, 7); !errors.Is(err, intents.ErrNoSigner) {
+		f.Errorf("a signer that is not open: %v", err)
+	}
+	f.signer(7, 4)
+	f.claim(f.counted(f.taken()))
+	for _, tt := range []struct {
+		next   int64
+		frozen bool
+	}{{7, false}, {8, false}, {7, false}, {9, true}, {8, true}} {
+		s, err := f.See(f.ctx, f.scope, tt.next)
+		f.must(err)
+		if s.Next != 8 || s.Seen != tt.next || (s.Frozen != "") != tt.frozen || s.Open != 1 || s.Window != 4 {
+			f.Errorf("seen %d: got %+v, want it frozen: %t", tt.next, s, tt.frozen)
+		}
+	}
+}
+
+// signerOrder: a person's word stands beside the reason for which it is frozen already, and only a person takes it away.
+func signerOrder(f *fixture) {
+	for _, order := range []func(context.Context, string, string, string) (intents.Signer, error){f.Freeze, f.Unfreeze} {
+		if _, err := order(f.ctx, f.scope, "why", "ann"); !errors.Is(err, intents.ErrNoSigner) {
+			f.Errorf("a signer that is not open: %v", err)
+		}
+	}
+	f.signer(7, 4)
+	in := f.taken()
+	for range 2 {
+		s, err := f.Freeze(f.ctx, f.scope, "key rotation", "ann")
+		f.must(err)
+		if s.Frozen != "key rotation (ann)" {
+			f.Errorf("frozen: %+v", s)
+		}
+	}
+	f.refused(f.counted(in), intents.WhyFrozen)
+	f.refused(f.counted(in), intents.WhyFrozen) // postponed is not parked: a second message may ask
+	if s := f.signer(9, 4); s.Frozen != "key rotation (ann)" {
+		f.Errorf("opened: %+v", s)
+	}
+	s, err := f.Unfreeze(f.ctx, f.scope, "done", "ann")
+	f.must(err)
+	if s.Frozen != "" || s.Next != 9 {
+		f.Errorf("unfrozen: %+v", s)
+	}
+	if cl := f.claim(f.counted(in)); cl.Slot().Number != 9 {
+		f.Errorf("number %d: the chain has used 7 and 8", cl.Slot().Number)
+	}
+}
+
+// signerWindow: a number the chain has used is in no pool any more, though it is not beyond recall yet.
+func signerWindow(f *fixture) {
+	f.signer(0, 2)
+	f.sent()
+	f.sent()
+	in := f.taken()
+	f.refused(f.counted(in), intents.WhyNoSlot)
+	_, err := f.See(f.ctx, f.scope, 1)
+	f.must(err)
+	if s := f.readSigner(); s.Open != 2 || s.Ahead != 1 {
+		f.Errorf("signer: got %+v, want 2 open, 1 ahead", s)
+	}
+	f.claim(f.counted(in))
+	f.refused(f.counted(f.taken()), intents.WhyNoSlot)
 }
 
 func signerAtOnce(f *fixture) {

@@ -48,6 +48,12 @@ type Operator interface {
 	// OpenSigner makes a counter scope known with the chain's next number, or compares the two: it freezes the scope when
 	// the chain is ahead of the numbers given out. It returns the signer as it stands.
 	OpenSigner(ctx context.Context, s intents.Signer) (intents.Signer, error)
+	// Freeze stops a signer by a person's order: no number is given out. Errors: intents.ErrNoSigner.
+	Freeze(ctx context.Context, scope, reason, actor string) (intents.Signer, error)
+	// Unfreeze lets a signer give out numbers again, above all that the chain has used. Errors: intents.ErrNoSigner.
+	Unfreeze(ctx context.Context, scope, reason, actor string) (intents.Signer, error)
+	// Note adds a line to an intent's timeline about what a person did. Errors: intents.ErrNotFound.
+	Note(ctx context.Context, id, actor string, detail []byte) error
 	// Signers reads every counter scope.
 	Signers(ctx context.Context) ([]intents.Signer, error)
 	// DeadLetters reads dead letters, newest first, and how often each came.

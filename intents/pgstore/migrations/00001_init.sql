@@ -81,7 +81,7 @@ create table intent_events (
   constraint intent_events_key primary key (intent, version, n)
 ) with (autovacuum_analyze_scale_factor = 0.05);
 
-comment on column intent_events.kind is '1 changed, 2 evidence, 3 contradicted';
+comment on column intent_events.kind is '1 changed, 2 evidence, 3 contradicted, 4 noted';
 comment on column intent_events.detail is 'JSON as the other side''s answer made it. Bytes, so that nothing in it can stop a result from being written; read it with convert_from(detail, ''UTF8'')';
 
 -- Insert only: the first bytes stored under (slot, no) are the only bytes sent.
@@ -97,7 +97,7 @@ create table attempts (
   constraint attempts_key primary key (slot, no)
 ) with (autovacuum_analyze_scale_factor = 0.05);
 
-comment on column attempts.kind is '1 first, 2 bump, 3 cancel, 4 fill';
+comment on column attempts.kind is '1 first, 2 bump, 3 cancel, 4 fill, 5 foreign: not ours, never sent by us';
 comment on column attempts.expiry_kind is '0 never, 1 height, 2 time, 3 epoch';
 
 -- Slots that are not simply their intent's own: every counter slot, taken by an intent or to be filled when its intent
@@ -122,7 +122,7 @@ create index slots_watch on slots (route, watch_at) where watch_at is not null;
 
 comment on column slots.kind is '1 key, 2 counter, 3 given';
 comment on column slots.number is 'of a counter slot';
-comment on column slots.intent is 'who took the number; a filler''s intent has ended';
+comment on column slots.intent is 'who took the number; a filler''s intent has ended; 0: a foreign transaction took it';
 comment on column slots.watch_at is 'the observer''s timer of a filler; that of an intent stands with the intent';
 
 create table signers (
@@ -134,7 +134,7 @@ create table signers (
 ) with (fillfactor = 10);
 
 comment on column signers.next is 'the next number to give out';
-comment on column signers.slots is 'how many may be open at once';
+comment on column signers.slots is 'how many may be open at once that the chain has not used yet';
 comment on column signers.frozen is 'why no number is given out; null: it is not frozen';
 comment on column signers.seen is 'the chain''s next number when last looked at';
 

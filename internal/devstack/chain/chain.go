@@ -37,6 +37,10 @@ type Config struct {
 
 	// Alloc funds accounts in the first block, on top of the development key's 1,000,000 ETH. It wins over that.
 	Alloc types.GenesisAlloc
+
+	// PoolSlots is how many transactions of one account the pool keeps, executable ones and others, and of all together.
+	// Default: go-ethereum's, 16 for certain, 64 that wait for an earlier one, and 5120 and 1024 of all.
+	PoolSlots uint64
 }
 
 // Chain is a running chain.
@@ -57,7 +61,7 @@ func Start(ctx context.Context, cfg Config) (*Chain, error) {
 	alloc := types.GenesisAlloc{DevAddress(): {Balance: new(big.Int).Mul(big.NewInt(1_000_000), big.NewInt(1e18))}}
 	maps.Copy(alloc, cfg.Alloc)
 	c := &Chain{stop: make(chan struct{})}
-	if err := c.open(cmp.Or(cfg.HTTPAddr, "127.0.0.1:0"), alloc); err != nil {
+	if err := c.open(cmp.Or(cfg.HTTPAddr, "127.0.0.1:0"), alloc, cfg.PoolSlots); err != nil {
 		return nil, fmt.Errorf("chain: %w", err)
 	}
 	if err := c.firstBlock(ctx); err != nil {
@@ -91,7 +95,7 @@ func (c *Chain) firstBlock(ctx context.Context) error {
 }
 
 // open starts the backend. It does not tell the port it got, so port 0 is chosen here, again if somebody was faster.
-func (c *Chain) open(addr string, alloc types.GenesisAlloc) error {
+func (c *Chain) open(addr string, alloc types.GenesisAlloc, slots uint64) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return err
@@ -101,7 +105,7 @@ func (c *Chain) open(addr string, alloc types.GenesisAlloc) error {
 		if err != nil {
 			return err
 		}
-		c.backend, err = newBackend(host, n, alloc)
+		c.backend, err = newBackend(host, n, alloc, slots)
 		if err == nil {
 			c.URL = "http://" + net.JoinHostPort(host, strconv.Itoa(n))
 			return nil
@@ -123,16 +127,19 @@ func choosePort(host, port string) (int, error) {
 }
 
 // newBackend turns the panic of a backend that cannot start, on a taken port for example, into an error.
-func newBackend(host string, port int, alloc types.GenesisAlloc) (b *simulated.Backend, err error) {
+func newBackend(host string, port int, alloc types.GenesisAlloc, slots uint64) (b *simulated.Backend, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("start backend: %v", r)
 		}
 	}()
-	return simulated.NewBackend(alloc, func(n *node.Config, _ *ethconfig.Config) {
+	return simulated.NewBackend(alloc, func(n *node.Config, e *ethconfig.Config) {
 		n.HTTPHost, n.HTTPPort = host, port
 		n.HTTPModules = []string{"eth", "net", "web3", "txpool", "debug"}
 		n.HTTPVirtualHosts = []string{"*"}
+		if p := &e.TxPool; slots > 0 {
+			p.AccountSlots, p.AccountQueue, p.GlobalSlots, p.GlobalQueue = slots, slots, slots, slots
+		}
 	}), nil
 }
 

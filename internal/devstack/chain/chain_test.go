@@ -259,7 +259,7 @@ func TestTakenPort(t *testing.T) {
 		t.Error("started on a taken port")
 	}
 	// The same, past the check that spares us the backend's leftovers.
-	if _, err := newBackend("127.0.0.1", l.Addr().(*net.TCPAddr).Port, nil); err == nil {
+	if _, err := newBackend("127.0.0.1", l.Addr().(*net.TCPAddr).Port, nil, 0); err == nil {
 		t.Error("the backend's panic is not an error")
 	}
 }

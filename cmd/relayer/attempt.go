@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/nsqrelayer/relayer/intents"
+	"github.com/nsqrelayer/relayer/relayer"
+)
+
+// noter writes what a person did into an intent's timeline.
+type noter interface {
+	// Note adds a line. Errors: intents.ErrNotFound.
+	Note(ctx context.Context, id, actor string, detail []byte) error
+}
+
+type attemptCmd struct {
+	Rebroadcast rebroadcastCmd `cmd:"" help:"Send the bytes stored last once more."`
+	Bump        bumpCmd        `cmd:"" help:"Send the payment again in its slot, at a higher fee."`
+	Cancel      dropCmd        `cmd:"" help:"Use the slot for nothing, so that the payment cannot take it."`
+}
+
+type rebroadcastCmd struct {
+	ID string `arg:"" help:"The intent's id."`
+}
+
+// Help shows an example.
+func (rebroadcastCmd) Help() string {
+	return "Example:\n\n    relayer attempt rebroadcast pi_x1\n\nThe same bytes, in the same slot: they can be paid once, however often they are sent."
+}
+
+// Run sends the stored bytes.
+func (c *rebroadcastCmd) Run(a *app) error {
+	return a.handle(c.ID, func(ctx context.Context, h *hand) error {
+		if !h.w.Intent.MayResend(h.w.Intent.ReadAt) {
+			return errors.New("its bytes must not be sent again")
+		}
+		for _, at := range slices.Backward(h.w.Attempts) {
+			if at.Kind != intents.Alien {
+				return h.send(ctx, at, "rebroadcast")
+			}
+		}
+		return errNoBytes
+	})
+}
+
+type bumpCmd struct {
+	ID string `arg:"" help:"The intent's id."`
+}
+
+// Help shows an example.
+func (bumpCmd) Help() string {
+	return "Example:\n\n    relayer attempt bump pi_x1\n\nThe fee stays within the route's cap and what the intent holds."
+}
+
+// Run makes and sends a bump.
+func (c *bumpCmd) Run(a *app) error { return a.further(c.ID, intents.Bump) }
+
+type dropCmd struct {
+	ID string `arg:"" help:"The intent's id."`
+}
+
+// Help shows an example.
+func (dropCmd) Help() string {
+	return `Example:
+
+    relayer attempt cancel pi_x1
+
+Whichever of the two comes first wins: the intent fails (canceled_in_slot) once the empty use of its slot is beyond recall, and settles if the payment was faster.`
+}
+
+// Run makes and sends an empty use of the slot.
+func (c *dropCmd) Run(a *app) error { return a.further(c.ID, intents.Cancel) }
+
+// further adds an attempt of a kind to an intent's slot. It is stored before it is sent.
+func (a *app) further(id string, kind intents.Kind) error {
+	return a.handle(id, func(ctx context.Context, h *hand) error {
+		if h.w.Slot.Kind != intents.Counter {
+			return fmt.Errorf("slot %s takes one attempt only", h.w.Slot)
+		}
+		at, err := h.observer.Make(ctx, h.w, kind)
+		if err != nil {
+			return err
+		}
+		return h.send(ctx, at, kind.String())
+	})
+}
+
+var (
+	errFinal     = errors.New("it is final: nothing more is sent")
+	errNoBytes   = errors.New("nothing was ever sent for it")
+	errClaimed   = errors.New("a worker is sending it just now")
+	errSuspected = errors.New("it may have been paid already: only cancel is safe")
+)
+
+// hand is a person's hand at an intent's slot.
+type hand struct {
+	app      *app
+	store    store
+	observer *relayer.Observer
+	w        intents.Watch
+}
+
+// handle opens the sender of an intent's route for something that sends. Refused are intents of which nothing may leave.
+func (a *app) handle(id string, do func(ctx context.Context, h *hand) error) error {
+	return a.reach(id, func(ctx context.Context, h *hand) error {
+		in := h.w.Intent
+		switch {
+		case in.State.Final():
+			return errFinal
+		case !in.State.Holds() || len(h.w.Attempts) == 0:
+			return errNoBytes
+		case in.Claimed(in.ReadAt):
+			return errClaimed
+		}
+		return do(ctx, h)
+	})
+}
+
+// reach opens the sender of an intent's route, as run does.
+func (a *app) reach(id string, do func(ctx context.Context, h *hand) error) error {
+	ctx, stop := a.context()
+	defer stop()
+	s, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	h := &hand{app: a, store: s}
+	if h.w, err = readWatch(ctx, s, id); err != nil {
+		return fmt.Errorf("%s: %w", id, err)
+	}
+	route, err := a.cfg.Route(h.w.Intent.Route)
+	if err != nil {
+		return usage(err)
+	}
+	log := a.logger(slog.LevelWarn)
+	way, err := a.parts.way(route, log)
+	if err != nil {
+		return settingError(fmt.Errorf("routes.%s: %w", h.w.Intent.Route, err))
+	}
+	defer way.Close()
+	engine := a.cfg.Engine(h.w.Intent.Route)
+	engine.Owner, engine.Logger = a.actor(), log
+	h.observer = relayer.NewObserver(engine, s, s, s, way, relayer.NewThrottle(route.Throttle.Config()))
+	if err := do(ctx, h); err != nil {
+		return fmt.Errorf("%s: %w", id, err)
+	}
+	return nil
+}
+
+func readWatch(ctx context.Context, r reader, id string) (intents.Watch, error) {
+	in, err := r.Get(ctx, id)
+	if err != nil {
+		return intents.Watch{}, err
+	}
+	as, err := r.Attempts(ctx, id)
+	return intents.Watch{Intent: in, Slot: in.Slot, Attempts: as}, err
+}
+
+// send notes in the timeline what is about to be sent, by whom, and sends it.
+func (h *hand) send(ctx context.Context, at intents.Attempt, did string) error {
+	in := h.w.Intent
+	odd := in.State == intents.NeedsReview && (in.Reason == intents.ReasonForeign || in.Reason == intents.ReasonOddity)
+	if odd && at.Kind.Pays() {
+		return errSuspected
+	}
+	detail, err := json.Marshal(map[string]any{"did": "attempt " + did, "no": at.No, "kind": at.Kind.String(), "name": at.Name})
+	if err != nil {
+		return err
+	}
+	if err := h.store.Note(ctx, in.ID, h.app.actor(), detail); err != nil {
+		return err
+	}
+	r, err := h.observer.Send(ctx, in, at)
+	if err != nil && !errors.Is(err, intents.ErrMoved) {
+		return err
+	}
+	_, err = fmt.Fprintf(h.app.stdout, "%s  attempt %d %s  %s  %s\n", in.ID, at.No, at.Kind, r.Verdict, at.Name)
+	if err == nil && len(r.Evidence) > 0 {
+		_, err = fmt.Fprintf(h.app.stdout, "%s\n", r.Evidence)
+	}
+	return err
+}
+
+type observeCmd struct {
+	ID string `arg:"" help:"The intent's id."`
+}
+
+// Help shows an example.
+func (observeCmd) Help() string {
+	return "Example:\n\n    relayer observe pi_x1\n\nAsks the other side once what became of it, writes what that means as the observer does, and prints what was seen."
+}
+
+// Run observes once.
+func (c *observeCmd) Run(a *app) error {
+	return a.reach(c.ID, func(ctx context.Context, h *hand) error {
+		if len(h.w.Attempts) == 0 {
+			return errNoBytes
+		}
+		if err := h.store.Note(ctx, c.ID, a.actor(), []byte(`{"did":"observe"}`)); err != nil {
+			return err
+		}
+		o, in, err := h.observer.Look(ctx, h.w)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(a.stdout, "%s\nseen  %s\n", line(in), o.Fact); err != nil || len(o.Evidence) == 0 {
+			return err
+		}
+		_, err = fmt.Fprintf(a.stdout, "%s\n", o.Evidence)
+		return err
+	})
+}

@@ -1,0 +1,42 @@
+package evm
+
+import (
+	"sync"
+	"time"
+)
+
+// recent keeps what Plan was told of an intent, so that Prepare, which follows it at once, asks nothing again. The fee cap
+// has room for the base fee to double, which takes six full blocks.
+type recent struct {
+	mu   sync.Mutex
+	byID map[string]told
+}
+
+type told struct {
+	quote
+	at time.Time
+}
+
+const (
+	recentFor  = 3 * time.Second
+	recentMost = 4096 // intents between Plan and Prepare; many of them are never claimed
+)
+
+// put keeps a quote. Where there are too many all are forgotten: it costs a call each.
+func (r *recent) put(id string, q quote, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.byID == nil || len(r.byID) >= recentMost {
+		r.byID = make(map[string]told)
+	}
+	r.byID[id] = told{q, now}
+}
+
+// take gives the quote once, if it is young.
+func (r *recent) take(id string, now time.Time) (quote, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t, ok := r.byID[id]
+	delete(r.byID, id)
+	return t.quote, ok && now.Sub(t.at) < recentFor
+}

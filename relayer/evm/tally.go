@@ -1,0 +1,62 @@
+package evm
+
+import (
+	"time"
+
+	"github.com/nsqrelayer/relayer/intents"
+)
+
+// tally puts together what several nodes said to the same bytes.
+type tally struct {
+	ref      string
+	accepted bool // one has them
+	unsure   bool // one may have them
+	alive    bool // one said something other than: fewer calls
+	after    time.Duration
+	calm     time.Duration
+	calls    []evidence
+}
+
+// ends says whether no other node need be asked: this one has the bytes, or says that the number is used, which no other
+// node makes better (case 66).
+func (r ruling) ends() bool { return r.verdict == intents.Accepted || r.class == taken }
+
+func (t *tally) add(r ruling, e evidence) {
+	t.calls = append(t.calls, e)
+	switch r.verdict {
+	case intents.Accepted:
+		t.accepted, t.ref = true, r.ref
+	case intents.NotSent:
+	default:
+		t.unsure = true
+	}
+	t.alive = t.alive || !r.busy && !r.broken && e.Status != 0
+	t.after, t.calm = sooner(t.after, r.after), sooner(t.calm, r.calm)
+}
+
+// result: who has the bytes decides. They were surely not sent only where no node that was asked may have them. The
+// throttle is calmed when nothing is left but nodes that ask for fewer calls. ended is the context's error.
+func (t *tally) result(p *pool, ended error) intents.Result {
+	if t.accepted {
+		return intents.Result{Verdict: intents.Accepted, Ref: t.ref, Evidence: encode(t.calls)}
+	}
+	r := intents.Result{Verdict: intents.NotSent, After: t.after, Evidence: encode(t.calls)}
+	if t.unsure {
+		r.Verdict = intents.Unknown
+	}
+	rest, calm := p.rest(time.Now())
+	if calm > 0 && !t.alive {
+		r.Calm = t.calm
+		if t.calm == 0 || len(t.calls) < len(p.nodes) { // others were left alone
+			r.Calm = sooner(t.calm, calm)
+		}
+	}
+	if len(t.calls) == 0 {
+		none := evidence{Call: "eth_sendRawTransaction", Note: "no endpoint can be called now"}
+		if ended != nil {
+			none.Note = ended.Error()
+		}
+		r.After, r.Evidence = rest, encode([]evidence{none})
+	}
+	return r
+}

@@ -1,0 +1,55 @@
+package relayer
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/nsqrelayer/relayer/intents"
+)
+
+// Look observes one slot now, whoever leads, and writes what it means, as Observe does. The intent is returned as it
+// stands afterwards. Errors: those of Witness and Sender.Observe.
+func (o *Observer) Look(ctx context.Context, w intents.Watch) (intents.Observation, intents.Intent, error) {
+	ws := []intents.Watch{w}
+	seen, err := o.look(ctx, ws)
+	if err != nil {
+		return intents.Observation{}, intents.Intent{}, err
+	}
+	p := intents.Patience{ReviewAfter: o.cfg.ReviewAfter, ConfirmAfter: o.cfg.ConfirmAfter}
+	ins, err := o.witness.Record(ctx, ws, seen, p)
+	if err != nil {
+		return seen[0], intents.Intent{}, err
+	}
+	o.tell(ctx, ws, ins)
+	return seen[0], ins[0], nil
+}
+
+// Make prepares a further attempt in the slot of an intent and stores it: nothing is sent. No claim is needed, it is the
+// same slot. Errors: *intents.RefusedError and others of Sender.Prepare; those of Store.Attach.
+func (o *Observer) Make(ctx context.Context, w intents.Watch, kind intents.Kind) (intents.Attempt, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.cfg.PrepareTimeout+o.cfg.StoreTimeout)
+	defer cancel()
+	a, err := o.sender.Prepare(ctx, w.Intent, w.Slot, kind, w.Attempts)
+	if err != nil {
+		return intents.Attempt{}, err
+	}
+	return o.attach(ctx, w, a, kind)
+}
+
+// Send puts stored bytes on the wire once. What came of bytes that pay is written as that of any call; what came of
+// others the next observation tells. Errors: those of Store.Complete but intents.ErrMoved: the call was made all the same.
+func (o *Observer) Send(ctx context.Context, in intents.Intent, a intents.Attempt) (intents.Result, error) {
+	p, err := o.throttle.AcquireRead(ctx, cmp.Or(o.cfg.Weight, 1))
+	if err != nil {
+		return intents.Result{}, err
+	}
+	defer p.Done()
+	submit, cancel := context.WithTimeout(ctx, o.cfg.SubmitTimeout)
+	defer cancel()
+	r := o.sender.Submit(submit, a)
+	if fact := r.Verdict == intents.Accepted || r.Verdict == intents.Done; !fact || !a.Kind.Pays() {
+		return r, nil
+	}
+	_, err = o.store.Complete(ctx, intents.Claimed{Intent: in}, r)
+	return r, err
+}
