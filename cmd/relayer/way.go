@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 
 	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/internal/config"
@@ -88,7 +87,7 @@ func openEVM(r *config.Route, log *slog.Logger) (way, error) {
 		endpoints = append(endpoints, evm.Endpoint{URL: e.URL.Reveal(), Weight: e.Weight})
 	}
 	s, err := evm.New(evm.Config{
-		RPCURL: c.RPCURL.Reveal(), Endpoints: endpoints, ChainID: c.ChainID, Signer: signer, Assets: coins(r), Tokens: tokens, AllowData: c.AllowData,
+		RPCURL: c.RPCURL.Reveal(), Endpoints: endpoints, ChainID: c.ChainID, Signer: signer, Assets: []string{c.Coin}, Tokens: tokens, AllowData: c.AllowData,
 		Confirmations: uint64(c.Confirmations), MaxFeePerGas: c.MaxFeePerGas.Big(), LowBalance: c.LowBalance.Big(), Timeout: r.SubmitTimeout, Logger: log,
 		Finality: evm.Finality(c.Finality), FeePercentile: c.FeePercentile, BumpAfter: uint64(c.BumpAfter), BumpPercent: uint64(c.BumpPercent),
 		MaxBumps: c.MaxBumps, NoBump: c.NoBump, ResendAfter: c.ResendAfter,
@@ -106,11 +105,6 @@ func (e evmWay) Close() {
 	if c, ok := e.signer.(interface{ Close() }); ok {
 		c.Close()
 	}
-}
-
-// coins are the assets of a route that are no tokens: the chain's own coin.
-func coins(r *config.Route) []string {
-	return slices.DeleteFunc(slices.Clone(r.Assets), func(asset string) bool { return r.EVM.Tokens[asset] != "" })
 }
 
 // openSigner opens the route's keystore, or its signer elsewhere, which is not asked yet.

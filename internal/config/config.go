@@ -112,7 +112,8 @@ type EVM struct {
 	SignerKind    string `toml:"signer-kind"`    // clef or web3signer
 	SignerAddress string `toml:"signer-address"` // the account it signs for
 
-	Tokens    Tokens `toml:"tokens"`     // ERC-20 contracts by asset. Other assets are the chain's own coin
+	Coin      string `toml:"coin"`       // what assets call the chain's own coin. Default ETH
+	Tokens    Tokens `toml:"tokens"`     // ERC-20 contracts by asset
 	AllowData bool   `toml:"allow-data"` // intents may call contracts, with the data in metadata evm.data. Default false
 }
 
@@ -155,5 +156,6 @@ func defaultRoute() *Route {
 		SubmitTimeout: relayer.DefaultStepTimeout, StoreTimeout: relayer.DefaultStoreTimeout,
 		ReviewAfter: relayer.DefaultReviewAfter, ConfirmAfter: relayer.DefaultConfirmAfter,
 		InsufficientFunds: "fail",
+		EVM:               EVM{Coin: "ETH"},
 	}
 }

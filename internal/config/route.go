@@ -48,7 +48,7 @@ func (v *validator) route(name string, r *Route) {
 	v.broken(at)
 	switch r.Sender {
 	case "evm":
-		v.evm(at, r.EVM)
+		v.evm(at, r)
 		v.pace(at, r.EVM)
 		v.foreign(at, reflect.TypeFor[Webhook](), r.Sender)
 	case "webhook":
@@ -97,7 +97,12 @@ func (v *validator) broken(at string) {
 	}
 }
 
-func (v *validator) evm(at string, e EVM) {
+func (v *validator) evm(at string, r *Route) {
+	e := r.EVM
+	for _, asset := range r.Assets { // a token nobody named a contract for must not be paid in the coin's smallest unit
+		_, token := e.Tokens[asset]
+		v.check(token || asset == e.Coin, at+"assets", asset, "the coin ("+e.Coin+") or one of tokens")
+	}
 	v.endpoints(at, e)
 	v.check(e.ChainID > 0, at+"chain-id", e.ChainID, "the chain's id")
 	v.signer(at, e)

@@ -262,3 +262,27 @@ func TestTokens(t *testing.T) {
 		}
 	}
 }
+
+// TestAssetsAreNamed: an asset without a contract must not be taken for the chain's own coin.
+func TestAssetsAreNamed(t *testing.T) {
+	const usdc = "0x52908400098527886E0F7030069857D2E4169EE7"
+	for _, tt := range []struct {
+		env []string
+		bad string
+	}{
+		{[]string{"ASSETS=ETH"}, ""},
+		{[]string{"ASSETS=ETH,USDC", "TOKENS=USDC=" + usdc}, ""},
+		{[]string{"ASSETS=MATIC", "COIN=MATIC"}, ""},
+		{[]string{"ASSETS=USDC"}, `routes.payouts.assets: "USDC" is invalid, want the coin (ETH) or one of tokens`},
+		{[]string{"ASSETS=USDT", "TOKENS=USDC=" + usdc}, `routes.payouts.assets: "USDT" is invalid`},
+		{[]string{"ASSETS=ETH", "COIN=MATIC"}, `want the coin (MATIC) or one of tokens`},
+	} {
+		for i := range tt.env {
+			tt.env[i] = "RELAYER_ROUTES_PAYOUTS_" + tt.env[i]
+		}
+		err := load(t, plain, tt.env).Validate()
+		if tt.bad == "" && err != nil || tt.bad != "" && (err == nil || !strings.Contains(err.Error(), tt.bad)) {
+			t.Errorf("%v: %v", tt.env, err)
+		}
+	}
+}

@@ -77,7 +77,7 @@ func (s *Sender) press(ws []intents.Watch, g glance, now time.Time) {
 		w := ws[i]
 		w.Attempts = own(w.Attempts)
 		switch o := &g.seen[i]; {
-		case o.Fact != intents.NotSeen && o.Fact != intents.Pending:
+		case o.Gone, o.Fact != intents.NotSeen && o.Fact != intents.Pending:
 			delete(s.pace.by, w.Slot.String()) // in a block: after a reorg it starts anew
 		case len(w.Attempts) > 0 && pressed(w.Intent) && resends < mostResends:
 			s.pressOne(w, g.where[i], o, g.views[i], now)

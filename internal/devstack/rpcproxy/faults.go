@@ -19,7 +19,7 @@ const FaultsHelp = `Faults of the chain's JSON-RPC, as "word=rate" or "word=rate
 
 // DefaultFaults is what the word "default" stands for.
 const DefaultFaults = "accept-timeout=2%:4s,accept-reset=3%,wrong-hash=2%,http-429=1%,json-429=0.5%,null-receipt=10%,null-tx=5%," +
-	"half-reply=1%,html-502=1%,slow=3%:300ms,drop-pool=50%:3s"
+	"half-reply=1%,html-502=1%,slow=3%:300ms,drop-pool=40%:3s"
 
 // fault is the name of a fault; the empty one is none.
 type fault string
