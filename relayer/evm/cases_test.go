@@ -123,7 +123,8 @@ func TestCase58(t *testing.T) {
 	}
 }
 
-// TestCase63: the node takes the bytes, nobody hears of it, and lookups say nothing for a while.
+// TestCase63: the node takes the bytes, nobody hears of it, and lookups say nothing for a while, though its block shows
+// them.
 func TestCase63(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{"accept-timeout=100%:1ms", "accept-reset=100%"} {
@@ -137,8 +138,8 @@ func TestCase63(t *testing.T) {
 		c.Mine()
 		c.Mine()
 		turn(t, front, "null-receipt=100%,null-tx=100%")
-		if o := observe(t, s, watch(in, a)); o.Fact != intents.Pending { // what used its nonce is found in the block
-			t.Errorf("%s: with no receipt to be seen %v, want pending", word, o.Fact)
+		if o := observe(t, s, watch(in, a)); o.Fact != intents.Pending || o.Ref != a.Name || o.Resend || o.Want != 0 {
+			t.Errorf("%s: seen in its block alone %v, resend %v; want pending", word, o.Fact, o.Resend)
 		}
 		turn(t, front, "")
 		if o := observe(t, s, watch(in, a)); o.Fact != intents.Final || o.Ref != a.Name {

@@ -33,8 +33,9 @@ type health struct {
 	syncing  bool
 	behind   bool // its newest block is much older than the newest of all
 
-	head   uint64 // the highest block it showed
-	headAt time.Time
+	head    uint64 // the highest block it showed
+	headAt  time.Time
+	tagless bool // it did not tell the block of our finality
 
 	failures int           // in a row
 	limits   int           // times it was left alone for asking for fewer calls, in a row
@@ -60,6 +61,13 @@ func (h *health) open(now time.Time) bool {
 
 // fit says whether nodes that are not should be asked later.
 func (h *health) fit() bool { return !h.syncing && !h.behind }
+
+// saw notes a height. A lower one than before does not count for a while: many nodes may stand behind one name.
+func (h *health) saw(head uint64, now time.Time) {
+	if head >= h.head || now.Sub(h.headAt) >= headKeep {
+		h.head, h.headAt = head, now
+	}
+}
 
 // good notes an answer that makes sense.
 func (h *health) good() {

@@ -34,7 +34,7 @@ type callArgs struct {
 
 // quote asks in one call, for prices too where none are fresh. A gas above 0 is taken, not asked for: after bytes were
 // exposed an estimate proves nothing, since a sibling that landed makes it fail. Errors: *intents.RefusedError where the
-// recipient reverts, *ChainError, others.
+// recipient reverts, those of batch, others.
 func (s *Sender) quote(ctx context.Context, t transfer, gas uint64) (q quote, err error) {
 	var balance hexutil.Big
 	var estimate hexutil.Uint64
@@ -57,7 +57,7 @@ func (s *Sender) quote(ctx context.Context, t transfer, gas uint64) (q quote, er
 	}
 	if !fresh {
 		if m, err = v.market(calls[must-1:], s.cfg.Tip); err != nil {
-			return quote{}, err
+			return quote{}, s.callError(ctx, calls[must-1].Method, err, true)
 		}
 	}
 	if gas == 0 {

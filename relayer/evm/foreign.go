@@ -19,25 +19,32 @@ import (
 
 const (
 	goneWait     = time.Minute      // until a nonce is looked for again whose transaction was not found
-	oddWait      = 15 * time.Second // until a receipt is looked for again of a transaction that is in a block
+	oddWait      = 15 * time.Second // until a node is asked again that did not answer, or has a block but not its receipt
 	mostSearches = 8                // numbers looked for in one go, each of which takes up to some 30 calls
 	mostCalls    = 200              // of one go
 )
 
-// Numbers tells how many nonces of the signer are used up by blocks, the pool left aside.
-func (s *Sender) Numbers(ctx context.Context) (map[string]int64, error) {
-	var count hexutil.Uint64
-	err := s.batch(ctx, []rpc.BatchElem{{Method: "eth_getTransactionCount", Args: []any{s.from, "latest"}, Result: &count}})
-	return map[string]int64{s.scope: int64(count)}, err
-}
-
-// Strangers finds the transactions that used the nonces of the scope from one on and before another, in blocks at the
-// configured depth. It stops at the first it does not find, with an error when that is the first of all.
+// Strangers finds the transactions that used the nonces of the scope from one on and before another, in blocks beyond
+// recall. It stops at the first it does not find, with an error when that is the first of all.
 func (s *Sender) Strangers(ctx context.Context, scope string, from, to int64) ([]intents.Foreign, error) {
 	if scope != s.scope {
 		return nil, fmt.Errorf("%s is not the scope %s", scope, s.scope)
 	}
-	h, err := s.history(ctx, 0)
+	var found []intents.Foreign
+	err := s.somewhere(ctx, func(ctx context.Context) (err error) {
+		found, err = s.strangers(ctx, from, to)
+		return err
+	})
+	return found, err
+}
+
+// strangers asks one node.
+func (s *Sender) strangers(ctx context.Context, from, to int64) ([]intents.Foreign, error) {
+	final, err := s.final(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h, err := s.history(ctx, final)
 	if err != nil {
 		return nil, err
 	}
@@ -62,12 +69,12 @@ func (s *Sender) Strangers(ctx context.Context, scope string, from, to int64) ([
 // displaced looks for slots whose nonce is used up beyond recall although none of their attempts has a receipt, and finds
 // in the block what used it. The block's own transaction is the proof: our signature on another transaction with that
 // nonce. What is not found proves nothing. Errors stay here: the next look tries again.
-func (s *Sender) displaced(ctx context.Context, ws []intents.Watch, looks [][]*look, seen []intents.Observation, beyond uint64) {
+func (s *Sender) displaced(ctx context.Context, ws []intents.Watch, looks [][]*look, seen []intents.Observation, final uint64) {
 	open := s.unseen(ws, looks, seen)
 	if len(open) == 0 {
 		return
 	}
-	h, err := s.history(ctx, beyond)
+	h, err := s.history(ctx, final)
 	if err != nil {
 		s.log.DebugContext(ctx, "displaced slots not looked for", "err", err)
 		return
@@ -97,6 +104,9 @@ func (h *history) attribute(ctx context.Context, w intents.Watch, o *intents.Obs
 	u, err := h.find(ctx, uint64(w.Slot.Number))
 	if err != nil {
 		*o = intents.Observation{Slot: w.Slot, Gone: true, After: goneWait, Evidence: h.told(ctx, w, nil, err)}
+		if _, asked := errors.AsType[*callError](err); asked { // another time, or another node, may answer
+			o.After = oddWait
+		}
 		return
 	}
 	for _, a := range w.Attempts {
@@ -140,33 +150,29 @@ var (
 	errTooMuch   = errors.New("put off: too many nonces to look for")
 )
 
-// history begins where all is beyond recall; 0: that is asked for.
-func (s *Sender) history(ctx context.Context, beyond uint64) (*history, error) {
-	if beyond == 0 {
-		v, err := s.stands(ctx)
-		if err != nil {
-			return nil, err
-		}
-		beyond = v.beyond
-	}
-	if beyond == 0 {
+// history begins at a height beyond recall; 0: there is none yet.
+func (s *Sender) history(ctx context.Context, final uint64) (*history, error) {
+	if final == 0 {
 		return nil, errNoHistory
 	}
-	h := &history{s: s, final: beyond, counts: map[uint64]uint64{}, found: map[uint64]*use{}, left: mostSearches}
+	h := &history{s: s, final: final, counts: map[uint64]uint64{}, found: map[uint64]*use{}, left: mostSearches}
 	var err error
 	h.used, err = h.count(ctx, h.final)
 	return h, err
 }
 
-// stands asks where the chain stands, without next numbers.
-func (s *Sender) stands(ctx context.Context) (view, error) {
+// final asks up to which block all is beyond recall; 0: none.
+func (s *Sender) final(ctx context.Context) (uint64, error) {
 	var height hexutil.Uint64
 	var tagged *block
-	calls := s.standCalls(&height, &tagged)
-	if err := s.batchMust(ctx, calls, 1); err != nil {
-		return view{}, err
+	calls := []rpc.BatchElem{{Method: "eth_blockNumber", Result: &height}}
+	if s.cfg.Finality != FinalDepth {
+		calls = append(calls, rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{string(s.cfg.Finality), false}, Result: &tagged})
 	}
-	return view{head: uint64(height), beyond: s.beyond(ctx, uint64(height), tagged)}, nil
+	if err := s.batch(ctx, calls); err != nil {
+		return 0, err
+	}
+	return s.beyond(ctx, uint64(height), tagged), nil
 }
 
 // count tells how many nonces were used up at a height.

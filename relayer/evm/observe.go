@@ -2,7 +2,6 @@ package evm
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,8 +15,8 @@ import (
 
 // Observe looks for the receipts of all attempts, in batches. A receipt is final when its block is beyond recall, by depth
 // or by the node's tag as configured, and is the canonical one of its height, and its transaction is the intent's. One less
-// deep is included; a transaction without receipt that the node knows is pending. A slot whose nonce another transaction of the signer used, beyond recall, is dead: see displaced.
-// Nothing else proves anything.
+// deep is included; a transaction without receipt that the node knows is pending. A slot whose nonce another transaction
+// of the signer used, beyond recall, is dead: see displaced. Nothing else proves anything.
 //
 // Of a slot that may still be used it asks for Fill while a filler has no bytes; for a higher attempt when the slot holds
 // up its signer and the chain has moved on without it; and for the same bytes again while they are nowhere to be seen, or
@@ -25,97 +24,22 @@ import (
 //
 // It returns an error when the node cannot be asked: look later.
 //
-// All that is said of one look comes from one node. Where that is not as high as the best, what it did not see is asked
+// All that is said of one slot comes from one node. Where that is not as high as the best, what it did not see is asked
 // of others too, and what nobody so high could see proves nothing.
 func (s *Sender) Observe(ctx context.Context, ws []intents.Watch) ([]intents.Observation, error) {
 	r := s.round()
 	g, err := s.observeOnce(ctx, r, ws)
-	for err == nil && g.behind {
-		if g.behind, err = s.observeAgain(ctx, r, ws, &g); err != nil {
-			disbelieve(g.seen)
-			s.press(ws, g, time.Now())
-			return g.seen, nil
-		}
-	}
 	if err != nil {
 		return nil, err
 	}
+	for left := g.doubtful(); len(left) > 0; left = g.doubtful() {
+		if s.observeAgain(ctx, r, ws, g, left) != nil { // nobody else can be asked
+			g.disbelieve(left)
+			break
+		}
+	}
 	s.press(ws, g, time.Now())
 	return g.seen, nil
-}
-
-// observeAgain asks the next node for what was not seen yet, and keeps what says more.
-func (s *Sender) observeAgain(ctx context.Context, r *round, ws []intents.Watch, g *glance) (behind bool, err error) {
-	var left []intents.Watch
-	var at []int
-	for i, o := range g.seen {
-		if o.Fact == intents.NotSeen || o.Fact == intents.Dead {
-			left, at = append(left, ws[i]), append(at, i)
-		}
-	}
-	if len(left) == 0 {
-		return false, nil
-	}
-	again, err := s.observeOnce(ctx, r, left)
-	for i, o := range again.seen {
-		if old := g.seen[at[i]]; !again.behind || weight(o.Fact) > weight(old.Fact) {
-			g.seen[at[i]], g.where[at[i]] = o, again.where[i]
-		}
-	}
-	g.view.head = max(g.view.head, again.view.head)
-	maps.Copy(g.view.next, again.view.next)
-	return again.behind, err
-}
-
-// disbelieve leaves no proof of absence that came from nodes behind.
-func disbelieve(seen []intents.Observation) {
-	for i, o := range seen {
-		if o.Fact == intents.Dead {
-			seen[i] = intents.Observation{Slot: o.Slot, After: o.After, Evidence: o.Evidence}
-		}
-	}
-}
-
-// glance is what one look at slots came to, one of each for every watch.
-type glance struct {
-	seen   []intents.Observation // what it proves
-	where  []presence            // where the attempts are
-	view   view
-	behind bool // others have shown higher blocks
-}
-
-// observeOnce asks the next node that can answer.
-func (s *Sender) observeOnce(ctx context.Context, r *round, ws []intents.Watch) (g glance, err error) {
-	err = r.ask(ctx, func(ctx context.Context) error {
-		g = glance{}
-		looks, all := lookFor(ws)
-		v, err := s.receipts(ctx, all)
-		if err == nil {
-			err = s.blocks(ctx, ws, all, &v)
-		}
-		if err != nil {
-			return err
-		}
-		if len(all) > 0 {
-			s.pool.sawHead(nodeOf(ctx), v.head)
-			g.behind = v.head < s.pool.best(time.Now())
-		}
-		g.view = v
-		for i, w := range ws {
-			g.seen = append(g.seen, s.observation(ctx, w, looks[i], v))
-			g.where = append(g.where, presenceOf(looks[i]))
-		}
-		s.displaced(ctx, ws, looks, g.seen, v.beyond)
-		return nil
-	})
-	return g, err
-}
-
-// view is where the chain stands at one look.
-type view struct {
-	head   uint64
-	beyond uint64            // all up to this block is beyond recall; 0: nothing
-	next   map[string]uint64 // by scope, the lowest number no block has used; a scope that was not told is missing
 }
 
 // look is one attempt and what the node showed of it.
@@ -160,12 +84,12 @@ func lookFor(ws []intents.Watch) (of [][]*look, all []*look) {
 // receipts asks for all receipts and for where the chain stands, which is asked for first: a receipt that comes in between
 // counts as less deep than it is.
 func (s *Sender) receipts(ctx context.Context, all []*look) (view, error) {
-	if len(all) == 0 {
-		return view{}, nil
-	}
 	var height hexutil.Uint64
 	var tagged *block
-	calls := s.standCalls(&height, &tagged)
+	calls := []rpc.BatchElem{{Method: "eth_blockNumber", Result: &height}}
+	if s.cfg.Finality != FinalDepth {
+		calls = append(calls, rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{string(s.cfg.Finality), false}, Result: &tagged})
+	}
 	first := len(calls)
 	for _, l := range all {
 		calls = append(calls, rpc.BatchElem{Method: "eth_getTransactionReceipt", Args: []any{l.attempt.Name}, Result: &l.receipt})
@@ -173,19 +97,10 @@ func (s *Sender) receipts(ctx context.Context, all []*look) (view, error) {
 	if err := s.batchEach(ctx, calls); err != nil {
 		return view{}, err
 	}
-	if e := calls[0]; e.Error != nil {
-		return view{}, s.elemError(ctx, e)
+	if calls[0].Error != nil {
+		return view{}, s.elemError(ctx, calls[0])
 	}
 	return view{head: uint64(height), beyond: s.beyond(ctx, uint64(height), tagged)}, s.told(ctx, calls[first:], all)
-}
-
-// standCalls ask for the height of the chain, and for the block of the tag where that says what is final.
-func (s *Sender) standCalls(height *hexutil.Uint64, tagged **block) []rpc.BatchElem {
-	calls := []rpc.BatchElem{{Method: "eth_blockNumber", Result: height}}
-	if s.cfg.Finality != FinalDepth {
-		calls = append(calls, rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{string(s.cfg.Finality), false}, Result: tagged})
-	}
-	return calls
 }
 
 // told marks the looks for which there is no receipt. It returns an error when nothing was told of any.
@@ -207,14 +122,14 @@ func (s *Sender) told(ctx context.Context, calls []rpc.BatchElem, all []*look) e
 	return last
 }
 
-// beyond says up to which block all is beyond recall; 0 where that is not known.
+// beyond says up to which block all is beyond recall, as the node under ctx has it; 0 where that is not known.
 func (s *Sender) beyond(ctx context.Context, head uint64, tagged *block) uint64 {
 	if s.cfg.Finality == FinalDepth {
 		return head + 1 - min(s.cfg.Confirmations, head+1)
 	}
 	missing := tagged == nil || tagged.Number == nil
-	if s.tagless.Swap(missing) != missing {
-		s.log.WarnContext(ctx, "finality changes", "tag", s.cfg.Finality, "told", !missing)
+	if s.pool.tells(nodeOf(ctx), !missing) {
+		s.log.WarnContext(ctx, "finality changes", "host", hostOf(ctx), "tag", s.cfg.Finality, "told", !missing)
 	}
 	if missing {
 		return 0

@@ -80,7 +80,7 @@ func (s *Sender) press(ws []intents.Watch, g glance, now time.Time) {
 		case o.Gone, o.Fact != intents.NotSeen && o.Fact != intents.Pending:
 			delete(s.pace.by, w.Slot.String()) // in a block: after a reorg it starts anew
 		case len(w.Attempts) > 0 && pressed(w.Intent) && resends < mostResends:
-			s.pressOne(w, g.where[i], o, g.view, now)
+			s.pressOne(w, g.where[i], o, g.views[i], now)
 			if o.Resend {
 				resends++
 			}
@@ -121,12 +121,13 @@ func presenceOf(looks []*look) presence {
 	return p
 }
 
-// pressOne decides for a slot with bytes that no block has. A number that some block has used already is left alone.
+// pressOne decides for a slot with bytes that no block has. A number that some block has used already is left alone; that
+// no block has used it is believed only of a node as high as the best.
 func (s *Sender) pressOne(w intents.Watch, p presence, o *intents.Observation, v view, now time.Time) {
-	st := s.pace.at(w.Slot.String(), len(w.Attempts), v.head, born(w.Intent, now), now)
+	st := s.pace.at(w.Slot.String(), len(w.Attempts), v.best, born(w.Intent, now), now)
 	number := uint64(w.Slot.Number)
 	next, told := v.next[w.Slot.Scope]
-	late := told && next == number && !s.cfg.NoBump && v.head >= st.since+s.cfg.BumpAfter && (p.known || p.gone && st.again > 0)
+	late := told && !v.behind() && next == number && !s.cfg.NoBump && v.head >= st.since+s.cfg.BumpAfter && (p.known || p.gone && st.again > 0)
 	wait := min(s.cfg.ResendAfter<<min(st.again, 8), intents.MostRetry)
 	switch {
 	case p.known && !late, told && next > number:

@@ -112,7 +112,13 @@ func (p *pool) note(n *node, f func(*health)) {
 
 // sawHead notes a height that a node showed.
 func (p *pool) sawHead(n *node, head uint64) {
-	p.note(n, func(h *health) { h.head, h.headAt = head, time.Now() })
+	p.note(n, func(h *health) { h.saw(head, time.Now()) })
+}
+
+// tells notes whether a node knows the block of our finality, and says whether that is news.
+func (p *pool) tells(n *node, ok bool) (news bool) {
+	p.note(n, func(h *health) { news, h.tagless = h.tagless == ok, !ok })
+	return news
 }
 
 // best is the highest block that a node of our chain has shown lately.

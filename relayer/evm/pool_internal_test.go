@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -232,18 +233,46 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestDisbelieve: nobody's death is believed from nodes behind.
+// TestBestKept: a node that shows less than before stands for many; what it showed once is not forgotten at once.
+func TestBestKept(t *testing.T) {
+	t.Parallel()
+	p := nodes(1)
+	p.sawHead(p.nodes[0], 100)
+	p.sawHead(p.nodes[0], 98)
+	if got := p.best(time.Now()); got != 100 {
+		t.Errorf("best %d, want 100", got)
+	}
+	p.nodes[0].headAt = p.nodes[0].headAt.Add(-headKeep)
+	p.sawHead(p.nodes[0], 98)
+	if got := p.best(time.Now()); got != 98 {
+		t.Errorf("best %d after a while, want 98", got)
+	}
+}
+
+// TestDisbelieve: nobody's death is believed from nodes behind, nor that bytes are gone.
 func TestDisbelieve(t *testing.T) {
 	t.Parallel()
-	seen := []intents.Observation{{No: 1, Fact: intents.Dead, Ref: "x"}, {No: 1, Fact: intents.Included}, {Fact: intents.NotSeen}}
-	disbelieve(seen)
-	for i, want := range []intents.Fact{intents.NotSeen, intents.Included, intents.NotSeen} {
-		if seen[i].Fact != want {
-			t.Errorf("observation %d is %v, want %v", i, seen[i].Fact, want)
+	behind, high := view{head: 9, best: 10}, view{head: 10, best: 10}
+	g := glance{
+		seen: []intents.Observation{
+			{No: 1, Fact: intents.Dead, Ref: "x", Foreign: new(intents.Foreign)}, {No: 1, Fact: intents.Included},
+			{Fact: intents.NotSeen, Gone: true}, {Fact: intents.NotSeen}, {Fact: intents.Dead},
+		},
+		where: []presence{{gone: true}, {}, {gone: true}, {gone: true}, {gone: true}},
+		views: []view{behind, behind, behind, high, high},
+	}
+	left := g.doubtful()
+	if !slices.Equal(left, []int{0, 2}) {
+		t.Fatalf("in doubt are %v, want the first and the third", left)
+	}
+	g.disbelieve(left)
+	for i, want := range []intents.Fact{intents.NotSeen, intents.Included, intents.NotSeen, intents.NotSeen, intents.Dead} {
+		if seen := g.seen[i]; seen.Fact != want || seen.Gone || g.where[i].gone != (i > 2) {
+			t.Errorf("observation %d is %+v, gone %v; want %v", i, seen, g.where[i].gone, want)
 		}
 	}
-	if seen[0].No != 0 || seen[0].Ref != "" {
-		t.Errorf("a death that is not believed leaves %+v", seen[0])
+	if o := g.seen[0]; o.No != 0 || o.Ref != "" || o.Foreign != nil {
+		t.Errorf("a death that is not believed leaves %+v", o)
 	}
 }
 

@@ -167,7 +167,7 @@ func (p *pool) compare(asked []*node, probes []probe) {
 			continue
 		}
 		if head := uint64(pr.newest.Number); head > 0 {
-			n.head, n.headAt = head, time.Now()
+			n.saw(head, time.Now())
 		}
 		n.syncing = pr.syncing != nil && pr.syncing != false
 		made := uint64(pr.newest.Timestamp)

@@ -25,11 +25,10 @@ type Sender struct {
 	pool    *pool
 	http    *http.Client // sends
 	calls   atomic.Int64 // ids of sends
-	toldLow atomic.Int64 // when a low balance was last told, in Unix nanoseconds
 	prices  prices
-	tagless atomic.Bool // the node did not tell the block of our finality
 	pace    pace
 	recent  recent
+	toldLow atomic.Int64 // when a low balance was last told, in Unix nanoseconds
 	scrub   *strings.Replacer
 	log     *slog.Logger
 }
