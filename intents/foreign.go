@@ -34,9 +34,13 @@ func (f Foreign) Evidence(number int64) []byte {
 	return b
 }
 
-// Attempt is the transaction as it is kept in the slot that it used.
-func (f Foreign) Attempt(s Slot, no int) Attempt {
-	return Attempt{Slot: s, No: no, Kind: Alien, Bytes: f.Bytes, Name: f.Hash}
+// Attempt is the transaction as it is kept in the slot that it used, after the attempts that the slot has.
+func (f Foreign) Attempt(s Slot, has []Attempt) Attempt {
+	no := 0
+	for _, a := range has {
+		no = max(no, a.No)
+	}
+	return Attempt{Slot: s, No: no + 1, Kind: Alien, Bytes: f.Bytes, Name: f.Hash}
 }
 
 // Displace decides about an intent whose number a foreign transaction (o.Foreign) used. matched says that the transaction

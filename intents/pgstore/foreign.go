@@ -83,7 +83,7 @@ func (t *trial) judge(ctx context.Context, tx *sql.Conn, since time.Time, again 
 		return in, err
 	}
 	if !again {
-		t.sheet.attempts = append(t.sheet.attempts, t.f.Attempt(t.slot, len(t.stored)+1))
+		t.sheet.attempts = append(t.sheet.attempts, t.f.Attempt(t.slot, t.stored))
 	}
 	if _, err := t.sheet.write(ctx, tx); err != nil || again || !kept {
 		return in, err
@@ -194,7 +194,7 @@ func (s *Store) Account(ctx context.Context, scope string, number int64, f inten
 			return err
 		}
 		t.suspects(f.At, false)
-		t.sheet.attempts = append(t.sheet.attempts, f.Attempt(t.slot, 1))
+		t.sheet.attempts = append(t.sheet.attempts, f.Attempt(t.slot, nil))
 		_, err = t.sheet.write(ctx, tx)
 		return err
 	})

@@ -48,7 +48,8 @@ func (l *Lookupd) Stop() {
 func (l *Lookupd) Restart() {
 	l.tb.Helper()
 	o := nsqlookupd.NewOptions()
-	o.Logger, o.LogLevel = quiet{}, nsqd.LOG_FATAL
+	up := newListeners()
+	o.Logger, o.LogLevel = up, nsqd.LOG_INFO
 	o.TCPAddress, o.HTTPAddress, o.BroadcastAddress = l.tcp, l.http, "127.0.0.1"
 	d, err := nsqlookupd.New(o)
 	if err != nil {
@@ -56,4 +57,5 @@ func (l *Lookupd) Restart() {
 	}
 	l.l, l.done = d, make(chan error, 1)
 	go func() { l.done <- d.Main() }()
+	up.wait(l.tb)
 }

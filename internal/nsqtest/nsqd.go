@@ -3,6 +3,7 @@ package nsqtest
 
 import (
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -35,7 +36,6 @@ func Start(tb testing.TB, opts ...Option) *NSQD {
 	tb.Helper()
 	o := nsqd.NewOptions()
 	o.ID = nodeID.Add(1) % 1024
-	o.Logger, o.LogLevel = quiet{}, nsqd.LOG_FATAL
 	o.TCPAddress, o.HTTPAddress, o.HTTPSAddress = "127.0.0.1:0", "127.0.0.1:0", ""
 	o.BroadcastAddress = "127.0.0.1"
 	o.DataPath = tb.TempDir()
@@ -53,6 +53,8 @@ func Start(tb testing.TB, opts ...Option) *NSQD {
 func (n *NSQD) start() {
 	n.tb.Helper()
 	o := n.opts
+	up := newListeners()
+	o.Logger, o.LogLevel = up, nsqd.LOG_INFO
 	d, err := nsqd.New(&o)
 	if err != nil {
 		n.tb.Fatalf("nsqd: %v", err)
@@ -62,6 +64,7 @@ func (n *NSQD) start() {
 	}
 	n.d, n.done = d, make(chan error, 1)
 	go func() { n.done <- d.Main() }()
+	up.wait(n.tb)
 }
 
 // TCP is the address for consumers and producers.
@@ -108,6 +111,32 @@ func free(addr string) bool {
 	return l.Close() == nil
 }
 
-type quiet struct{}
+// listeners is a daemon's logger: it says nothing, and hears when TCP and HTTP are listened on. A daemon's Exit must not
+// come while its Main still starts: they race for one wait group.
+type listeners struct {
+	missing atomic.Int32
+	up      chan struct{}
+}
 
-func (quiet) Output(int, string) error { return nil }
+func newListeners() *listeners {
+	l := &listeners{up: make(chan struct{})}
+	l.missing.Store(2)
+	return l
+}
+
+// Output is what NSQ's daemons call.
+func (l *listeners) Output(_ int, line string) error {
+	if strings.Contains(line, "listening on") && l.missing.Add(-1) == 0 {
+		close(l.up)
+	}
+	return nil
+}
+
+func (l *listeners) wait(tb testing.TB) {
+	tb.Helper()
+	select {
+	case <-l.up:
+	case <-time.After(exitTimeout):
+		tb.Fatal("an NSQ daemon does not listen")
+	}
+}

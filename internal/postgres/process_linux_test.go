@@ -3,6 +3,7 @@ package postgres
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // childMode makes the test binary a process that starts a server, prints "pid inode dsn" and waits to be killed.
@@ -78,8 +80,26 @@ func dropSetuid() {
 	panic(syscall.Exec("/proc/self/exe", os.Args[:1], os.Environ()))
 }
 
-// spawn runs the binary as a child and returns it with the line it printed.
+// spawn runs the binary as a child and returns it with the line it printed. A child that another test is just starting
+// may still hold a binary open that was written a moment ago: then the kernel calls it busy.
 func spawn(t *testing.T, binary, mode string, cred *syscall.Credential) (*exec.Cmd, string) {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for range 1000 {
+		cmd, line, err := trySpawn(t, binary, mode, cred)
+		if err == nil {
+			return cmd, line
+		}
+		if !errors.Is(err, syscall.ETXTBSY) {
+			t.Fatal(err)
+		}
+		<-tick.C
+	}
+	t.Fatalf("%s stays busy", binary)
+	return nil, ""
+}
+
+func trySpawn(t *testing.T, binary, mode string, cred *syscall.Credential) (*exec.Cmd, string, error) {
 	cmd := exec.Command(binary)
 	cmd.Env = append(os.Environ(), childMode+"="+mode, "GOCOVERDIR="+os.TempDir())
 	cmd.Dir, cmd.Stderr = "/", t.Output()
@@ -93,14 +113,14 @@ func spawn(t *testing.T, binary, mode string, cred *syscall.Credential) (*exec.C
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		return nil, "", err
 	}
 	t.Cleanup(func() { in.Close(); _ = cmd.Wait() }) // an end of input ends the child in order
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}
-	return cmd, strings.TrimSpace(line)
+	return cmd, strings.TrimSpace(line), nil
 }
 
 func TestKill9OfParentEndsServer(t *testing.T) {

@@ -22,7 +22,7 @@ func (s *Store) Account(_ context.Context, scope string, number int64, f intents
 	}
 	sl := &slot{Slot: intents.Slot{ID: s.next(), Kind: intents.Counter, Scope: scope, Number: number}}
 	s.slots[sl.ID] = sl
-	sl.keep(f.Attempt(sl.Slot, 1))
+	sl.keep(f.Attempt(sl.Slot, nil))
 	s.suspects(nil, f, f.At, false, detail, now)
 	sg.Next++
 	*sg = sg.Displaced(number, f)
@@ -63,7 +63,7 @@ func (s *Store) keepForeign(sl *slot, f intents.Foreign, again bool) {
 	if again {
 		return
 	}
-	sl.keep(f.Attempt(sl.Slot, len(sl.attempts)+1))
+	sl.keep(f.Attempt(sl.Slot, sl.attempts))
 	if sl.owner != nil && sl.owner.in.Slot.ID == sl.ID {
 		sl.owner.in.Stored++
 	}
