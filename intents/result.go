@@ -40,6 +40,7 @@ type Result struct {
 	Ref      string        // transaction hash, provider id; with Accepted and Done
 	After    time.Duration // when to look again; 0: the caller's default
 	Calm     time.Duration // shut the throttle for so long; 0: not at all
+	Alive    bool          // the other side is in good health all the same: no sign of an outage, whatever the verdict
 	Evidence []byte        // JSON: what was asked and answered, without secrets; empty: none
 }
 

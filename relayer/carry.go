@@ -68,7 +68,7 @@ func (w *Worker) submit(j *job, a intents.Attempt, p *Permit) intents.Result {
 	ctx, cancel := context.WithTimeout(j.work, w.cfg.SubmitTimeout)
 	defer cancel()
 	r := w.sender.Submit(ctx, a)
-	ok := r.Verdict != intents.Unknown && r.Verdict != intents.NotSent
+	ok := r.Alive || r.Verdict != intents.Unknown && r.Verdict != intents.NotSent
 	if p.Report(ok) {
 		w.log.WarnContext(j.work, "breaker turned", "open", ok, "verdict", r.Verdict.String())
 	}

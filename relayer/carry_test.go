@@ -610,6 +610,22 @@ func TestRowUnknownAsksForCalm(t *testing.T) {
 	})
 }
 
+// A result that nobody knows, from a side that is well, is no sign of an outage: what a process that died has sent is taken over
+// at full speed.
+func TestRowUnknownFromAHealthySideLeavesTheThrottleOpen(t *testing.T) {
+	bubble(t, keyed(), func(r *rig) {
+		r.sender.says(func(context.Context, *world, intents.Attempt) intents.Result { return intents.Result{Alive: true} })
+		for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
+			r.create(id)
+			r.finished(r.deliver(ref(id)))
+			r.stands(id, intents.Settling, 4, "")
+		}
+		if s := r.throttle.State(); s.Breaker.Gate != relayer.GateOpen || s.Breaker.Failures != 0 {
+			r.Errorf("breaker: %+v", s.Breaker)
+		}
+	})
+}
+
 // Five results in a row that were unknown shut the throttle: an outage leaves a queue, not a review list.
 func TestRowUnknownFiveTimesShutsTheThrottle(t *testing.T) {
 	bubble(t, keyed(), func(r *rig) {

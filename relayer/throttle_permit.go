@@ -36,7 +36,7 @@ const (
 
 // Report tells the breaker the result of the call, before Done: ok is false
 // for a result that was unknown or not sent, true for every other answer, a
-// decline too, since it shows that the other side works. Only the first report
+// decline too, and for any result that says the other side is well. Only the first report
 // of a permit counts. It returns whether the breaker shut or opened by it,
 // which is worth a line in the log.
 func (p *Permit) Report(ok bool) (changed bool) {

@@ -165,8 +165,8 @@ func TestCase66(t *testing.T) {
 	_, a := prepared(t, s, 0)
 	const times = 6
 	for range times {
-		if r := s.Submit(t.Context(), a); r.Verdict != unknown || r.Calm != 0 {
-			t.Errorf("Submit = %v, calm %v; want unknown and none: %s", r.Verdict, r.Calm, r.Evidence)
+		if r := s.Submit(t.Context(), a); r.Verdict != unknown || r.Calm != 0 || !r.Alive {
+			t.Errorf("Submit = %v, calm %v, alive %v; want unknown, none, and true: %s", r.Verdict, r.Calm, r.Alive, r.Evidence)
 		}
 	}
 	for i, n := range nodes {

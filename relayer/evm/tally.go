@@ -12,6 +12,7 @@ type tally struct {
 	accepted bool // one has them
 	unsure   bool // one may have them
 	alive    bool // one said something other than: fewer calls
+	taken    bool // one said that the number is used: most often by these bytes, sent by a process that died
 	after    time.Duration
 	calm     time.Duration
 	calls    []evidence
@@ -31,16 +32,18 @@ func (t *tally) add(r ruling, e evidence) {
 		t.unsure = true
 	}
 	t.alive = t.alive || !r.busy && !r.broken && e.Status != 0
+	t.taken = t.taken || r.class == taken
 	t.after, t.calm = sooner(t.after, r.after), sooner(t.calm, r.calm)
 }
 
 // result: who has the bytes decides. They were surely not sent only where no node that was asked may have them. The
-// throttle is calmed when nothing is left but nodes that ask for fewer calls. ended is the context's error.
+// throttle is calmed when nothing is left but nodes that ask for fewer calls. A node that says the number is used is well.
+// ended is the context's error.
 func (t *tally) result(p *pool, ended error) intents.Result {
 	if t.accepted {
 		return intents.Result{Verdict: intents.Accepted, Ref: t.ref, Evidence: encode(t.calls)}
 	}
-	r := intents.Result{Verdict: intents.NotSent, After: t.after, Evidence: encode(t.calls)}
+	r := intents.Result{Verdict: intents.NotSent, After: t.after, Alive: t.taken, Evidence: encode(t.calls)}
 	if t.unsure {
 		r.Verdict = intents.Unknown
 	}
