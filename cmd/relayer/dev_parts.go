@@ -41,7 +41,7 @@ type devParts struct {
 
 func (d *dev) startParts(ctx context.Context) error {
 	for _, start := range []func(context.Context) error{d.startDir, d.startNSQ, d.startPostgres, d.migrate, d.startChain, d.startProxy, d.startSink} {
-		if err := start(ctx); err != nil {
+		if err := untilListening(ctx, start); err != nil {
 			return err
 		}
 		if err := ctx.Err(); err != nil {
@@ -103,8 +103,8 @@ func (d *dev) startNSQ(ctx context.Context) error {
 	}
 	began := time.Now()
 	n, err := nsq.Start(ctx, cfg)
-	if err != nil {
-		return err
+	if err != nil { // its daemons tell of a taken port in words only
+		return errors.Join(err, inUse(cfg.LookupdTCPAddress, cfg.LookupdHTTPAddress, cfg.NSQDTCPAddress, cfg.NSQDHTTPAddress, cfg.AdminHTTPAddress))
 	}
 	d.stops = append(d.stops, n.Stop)
 	d.parts.nsq, d.parts.nsqdTCP, d.parts.nsqdHTTP = n, n.NSQDTCP, n.NSQDHTTP

@@ -130,7 +130,11 @@ func choosePort(host, port string) (int, error) {
 func newBackend(host string, port int, alloc types.GenesisAlloc, slots uint64) (b *simulated.Backend, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("start backend: %v", r)
+			why, ok := r.(error)
+			if !ok {
+				panic(r)
+			}
+			err = fmt.Errorf("start backend: %w", why)
 		}
 	}()
 	return simulated.NewBackend(alloc, func(n *node.Config, e *ethconfig.Config) {

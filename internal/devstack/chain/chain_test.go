@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"net"
 	"os"
+	"syscall"
 	"testing"
 	"time"
 
@@ -255,12 +256,12 @@ func TestTakenPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if _, err := Start(t.Context(), Config{HTTPAddr: l.Addr().String()}); err == nil {
-		t.Error("started on a taken port")
+	if _, err := Start(t.Context(), Config{HTTPAddr: l.Addr().String()}); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("started on a taken port: %v", err)
 	}
 	// The same, past the check that spares us the backend's leftovers.
-	if _, err := newBackend("127.0.0.1", l.Addr().(*net.TCPAddr).Port, nil, 0); err == nil {
-		t.Error("the backend's panic is not an error")
+	if _, err := newBackend("127.0.0.1", l.Addr().(*net.TCPAddr).Port, nil, 0); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("the backend's panic is not an error of the port: %v", err)
 	}
 }
 
