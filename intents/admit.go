@@ -32,11 +32,8 @@ func admitFirst(in Intent, c Claim, f Facts) (Change, error) {
 		return postpone(in, until), &NotClaimedError{Why: WhyLane, Until: until}
 	case f.Enforced && f.Free.Cmp(in.Amount.Add(in.Cost)) < 0:
 		return admitBroke(in, c, f)
-	case c.Plan.Slot == Counter && in.Slot.Kind == NoSlot && f.Frozen:
-		until := f.Now.Add(FrozenLook)
-		return postpone(in, until), &NotClaimedError{Why: WhyFrozen, Until: until}
-	case c.Plan.Slot == Counter && in.Slot.Kind == NoSlot && !f.SlotFree:
-		return stay(in), &NotClaimedError{Why: WhyNoSlot}
+	case c.Plan.Slot == Counter && in.Slot.Kind == NoSlot && !f.Signer.open():
+		return admitNumberless(in, f)
 	}
 	ch := move(in, Settling, "", c.Owner, f.Now)
 	a := &ch.After
@@ -79,6 +76,18 @@ func admitBroke(in Intent, c Claim, f Facts) (Change, error) {
 		return postpone(in, until), &NotClaimedError{Why: WhyFunds, Until: until}
 	}
 	return move(in, Failed, ReasonFunds, c.Owner, f.Now), &NotClaimedError{Why: WhyFunds}
+}
+
+// admitNumberless puts an intent off whose signer has no number for it.
+func admitNumberless(in Intent, f Facts) (Change, error) {
+	switch {
+	case f.Signer == nil:
+		return stay(in), ErrNoSigner
+	case f.Signer.Frozen != "":
+		until := f.Now.Add(FrozenLook)
+		return postpone(in, until), &NotClaimedError{Why: WhyFrozen, Until: until, Scope: f.Signer.Scope}
+	}
+	return stay(in), &NotClaimedError{Why: WhyNoSlot, Scope: f.Signer.Scope}
 }
 
 func admitTakeover(in Intent, c Claim, f Facts) (Change, error) {

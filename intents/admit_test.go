@@ -106,10 +106,10 @@ func TestAdmitFirst(t *testing.T) {
 		"not enforced":           {facts: func(f *intents.Facts) { f.Free, f.Enforced = intents.NewAmount(-5), false }, to: intents.Settling},
 		"one short, waits":       {claim: func(c *intents.Claim) { c.Wait = true }, facts: func(f *intents.Facts) { f.Free = intents.NewAmount(109) }, why: intents.WhyFunds, due: later},
 		"counter":                {claim: func(c *intents.Claim) { c.Plan.Slot, c.Attempt = intents.Counter, nil }, to: intents.Settling},
-		"counter without room":   {claim: func(c *intents.Claim) { c.Plan.Slot = intents.Counter }, facts: func(f *intents.Facts) { f.SlotFree = false }, why: intents.WhyNoSlot},
-		"counter, frozen":        {claim: func(c *intents.Claim) { c.Plan.Slot = intents.Counter }, facts: func(f *intents.Facts) { f.Frozen, f.SlotFree = true, false }, why: intents.WhyFrozen, due: noon().Add(intents.FrozenLook)},
-		"key is never frozen":    {facts: func(f *intents.Facts) { f.Frozen = true }, to: intents.Settling},
-		"key asks for no room":   {facts: func(f *intents.Facts) { f.SlotFree = false }, to: intents.Settling},
+		"counter without room":   {claim: func(c *intents.Claim) { c.Plan.Slot = intents.Counter }, facts: func(f *intents.Facts) { f.Signer.Ahead = 1 }, why: intents.WhyNoSlot},
+		"counter, frozen":        {claim: func(c *intents.Claim) { c.Plan.Slot = intents.Counter }, facts: func(f *intents.Facts) { f.Signer.Frozen = "why" }, why: intents.WhyFrozen, due: noon().Add(intents.FrozenLook)},
+		"key is never frozen":    {facts: func(f *intents.Facts) { f.Signer.Frozen = "why" }, to: intents.Settling},
+		"key asks for no room":   {facts: func(f *intents.Facts) { f.Signer.Ahead = 1 }, to: intents.Settling},
 		"expiry before pause":    {in: func(in *intents.Intent) { in.ExpiresAt = noon() }, facts: func(f *intents.Facts) { f.Paused = true }, why: intents.WhyExpired, to: intents.Failed},
 		"pause before bad funds": {facts: func(f *intents.Facts) { f.Paused, f.Free = true, intents.Amount{} }, why: intents.WhyPaused, due: noon()},
 		"lane before bad funds":  {facts: func(f *intents.Facts) { f.LaneBusy, f.Free = true, intents.Amount{} }, why: intents.WhyLane, due: noon().Add(5 * time.Second)},
@@ -119,7 +119,7 @@ func TestAdmitFirst(t *testing.T) {
 			if tt.in != nil {
 				tt.in(&in)
 			}
-			c, f := asked(in), intents.Facts{Now: noon(), Enforced: true, Free: intents.NewAmount(1000), SlotFree: true}
+			c, f := asked(in), intents.Facts{Now: noon(), Enforced: true, Free: intents.NewAmount(1000), Signer: &intents.Signer{Window: 1}}
 			if tt.claim != nil {
 				tt.claim(&c)
 			}
@@ -168,7 +168,7 @@ func TestAdmitOtherStates(t *testing.T) {
 			continue
 		}
 		in := row(s)
-		ch, err := intents.Admit(in, asked(in), intents.Facts{Now: noon(), SlotFree: true})
+		ch, err := intents.Admit(in, asked(in), intents.Facts{Now: noon(), Signer: &intents.Signer{Window: 1}})
 		if wantWhy(t, err, intents.WhyMoved); !ch.Empty() {
 			t.Errorf("%s: a claim writes %+v", s, ch)
 		}
@@ -256,7 +256,7 @@ func TestAdmitLeavesToTheObserver(t *testing.T) {
 
 // TestAdmitClaim looks at the row a claim leaves.
 func TestAdmitClaim(t *testing.T) {
-	facts := intents.Facts{Now: noon(), SlotFree: true}
+	facts := intents.Facts{Now: noon(), Signer: &intents.Signer{Window: 1}}
 	in := row(intents.Authorized)
 	ch, err := intents.Admit(in, asked(in), facts)
 	if err != nil {
@@ -283,7 +283,7 @@ func TestAdmitClaim(t *testing.T) {
 
 // TestAdmitSlots: who brings bytes, who gets a number, and what an intent that was let go keeps.
 func TestAdmitSlots(t *testing.T) {
-	facts := intents.Facts{Now: noon(), SlotFree: true}
+	facts := intents.Facts{Now: noon(), Signer: &intents.Signer{Window: 1}}
 	claim := func(in intents.Intent, kind intents.SlotKind, bytes bool) (intents.Intent, error) {
 		c := asked(in)
 		c.Plan.Slot = kind

@@ -34,8 +34,7 @@ type Facts struct {
 	LaneBusy bool      // another intent of the lane is under way, or stands before it
 	Enforced bool      // the account must cover what is held
 	Free     Amount    // posted less pending of the account
-	Frozen   bool      // Counter: the signer gives out no numbers
-	SlotFree bool      // Counter: the signer is known and has room in its window
+	Signer   *Signer   // Counter: who would give the number, see Plan.Pick; nil: none of them is known
 }
 
 // Message is what a delivery carries: a reference to an intent, or a full one.

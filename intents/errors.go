@@ -98,6 +98,7 @@ const (
 type NotClaimedError struct {
 	Why   Why
 	Until time.Time // database clock; zero when unknown
+	Scope string    // WhyFrozen, WhyNoSlot: the scope that was picked and had no number to give
 }
 
 func (e *NotClaimedError) Error() string { return "not claimed: " + string(e.Why) }

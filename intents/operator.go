@@ -49,8 +49,14 @@ type Signer struct {
 	Seen   int64  // the chain's next number when last looked at
 }
 
+// Room is how many numbers it may give out now.
+func (s Signer) Room() int { return s.Window - s.Ahead }
+
 // Full says whether the window has no room.
-func (s Signer) Full() bool { return s.Ahead >= s.Window }
+func (s Signer) Full() bool { return s.Room() <= 0 }
+
+// open says whether the signer has a number to give.
+func (s *Signer) open() bool { return s != nil && s.Frozen == "" && !s.Full() }
 
 // RouteState is a route's switch.
 type RouteState struct {

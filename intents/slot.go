@@ -124,6 +124,7 @@ func (a Again) Until(first time.Time) time.Time {
 type Plan struct {
 	Slot   SlotKind
 	Scope  string   // signer, wallet, endpoint
+	Others []string // Counter: further scopes that may give the number as well; the claim picks, see Pick
 	Lanes  []string // what must not run beside it, sorted
 	Cost   Amount   // to hold above the amount
 	Weight int      // permits it takes; 0 counts as 1

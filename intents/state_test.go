@@ -130,7 +130,7 @@ func plainPath(t *testing.T) []intents.Intent {
 	attempt := intents.Attempt{No: 1, Kind: intents.First, Bytes: []byte("bytes")}
 	claim := intents.Claim{Intent: last, ID: "c1", Owner: "test", Term: time.Minute, Attempt: &attempt,
 		Plan: intents.Plan{Slot: intents.Key, Again: intents.Always, Seen: true}}
-	admitted, err := intents.Admit(last, claim, intents.Facts{Now: now, SlotFree: true})
+	admitted, err := intents.Admit(last, claim, intents.Facts{Now: now, Signer: &intents.Signer{Window: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

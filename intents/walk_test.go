@@ -102,7 +102,13 @@ func (w *walker) admit(rt *rapid.T) {
 	if rapid.IntRange(0, 4).Draw(rt, "stale") == 0 {
 		c.Intent.Version--
 	}
-	f := intents.Facts{Now: w.now, Paused: rare(rt, "paused"), LaneBusy: rare(rt, "lane"), Enforced: true, Free: intents.NewAmount(1000), Frozen: rare(rt, "frozen"), SlotFree: !rare(rt, "full")}
+	f := intents.Facts{Now: w.now, Paused: rare(rt, "paused"), LaneBusy: rare(rt, "lane"), Enforced: true, Free: intents.NewAmount(1000), Signer: &intents.Signer{Window: 1}}
+	if rare(rt, "frozen") {
+		f.Signer.Frozen = "why"
+	}
+	if rare(rt, "full") {
+		f.Signer.Ahead = 1
+	}
 	if rare(rt, "broke") {
 		f.Free = intents.Amount{}
 	}

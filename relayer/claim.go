@@ -58,7 +58,7 @@ func (w *Worker) claim(j *job, c intents.Claim, p *Permit) (out Disposition, mov
 		return w.unclaimed(j, c.Intent, err)
 	}
 	if needsNumber(c.Intent, c.Plan) {
-		w.gates.open(c.Plan.Scope)
+		w.gates.open(claimed.Slot().Scope)
 	}
 	w.moved(j.work, claimed.Intent)
 	return w.carry(j, claimed, t, p), false

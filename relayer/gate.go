@@ -28,17 +28,50 @@ type gate struct {
 	probing bool // one is on its way
 }
 
-// enter lets a delivery pass (0), or says how long to stay away and whether the scope is frozen. One that passes a gate
-// which was shut is the probe, and what it finds is told by shut, freeze or open; should it find nothing, the next probe
-// goes when the gate's wait is over.
-func (g *gates) enter(scope string, now time.Time) (wait time.Duration, frozen bool) {
+// enter lets a delivery pass (0), or says how long to stay away and whether all its scopes are frozen. One scope that may
+// be tried is enough; in a lane the first that is not frozen decides alone. One that passes a gate which was shut is the
+// probe, and what it finds is told by shut, freeze or open; should it find nothing, the next probe goes when the gate's
+// wait is over.
+func (g *gates) enter(scopes []string, lane bool, now time.Time) (wait time.Duration, frozen bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.seen == nil {
 		g.seen = map[string]bool{}
 	}
-	g.seen[scope] = true
-	return g.pass(scope, now)
+	for _, scope := range scopes {
+		g.seen[scope] = true
+	}
+	scopes = g.wanted(scopes, lane, now)
+	for _, scope := range scopes { // an open one needs no probe of another
+		if g.of[scope] == nil {
+			return 0, false
+		}
+	}
+	frozen = true
+	for _, scope := range scopes {
+		left, cold := g.pass(scope, now)
+		if left == 0 {
+			return 0, false
+		}
+		if wait == 0 || left < wait {
+			wait = left
+		}
+		frozen = frozen && cold
+	}
+	return wait, frozen
+}
+
+// wanted are the scopes that may serve: in a lane the first that is not frozen, or due to be looked at.
+func (g *gates) wanted(scopes []string, lane bool, now time.Time) []string {
+	if !lane {
+		return scopes
+	}
+	for i, scope := range scopes {
+		if s := g.of[scope]; s == nil || !s.frozen || !now.Before(s.until) {
+			return scopes[i : i+1]
+		}
+	}
+	return scopes
 }
 
 func (g *gates) pass(scope string, now time.Time) (time.Duration, bool) {

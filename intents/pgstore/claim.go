@@ -3,7 +3,6 @@ package pgstore
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"slices"
 
 	"github.com/nsqrelayer/relayer/intents"
@@ -96,29 +95,26 @@ func (h *hall) one(op claimOp, r *row) (intents.Intent, error) {
 	if op.repeated(r.Intent) {
 		return r.Intent, nil
 	}
-	ch, err := intents.Admit(r.Intent, op.Claim, h.facts(op, r.Intent))
+	f := h.facts(op, r.Intent)
+	ch, err := intents.Admit(r.Intent, op.Claim, f)
 	if err != nil {
 		h.sheet.add(r, ch, r.looks)
-		if no, ok := errors.AsType[*intents.NotClaimedError](err); ok && no.Why == intents.WhyNoSlot && h.signers[op.Plan.Scope] == nil {
-			err = intents.ErrNoSigner
-		}
 		return intents.Intent{}, err
 	}
-	h.seat(op, r.Intent, &ch.After)
+	h.seat(op, r.Intent, &ch.After, f.Signer)
 	in := h.sheet.add(r, ch, r.looks)
 	h.take(in)
 	return in, nil
 }
 
-// seat gives a claim the slot it takes: a counter's next number, or the named slot with the bytes that came with it. The
+// seat gives a claim the slot it takes: the signer's next number, or the named slot with the bytes that came with it. The
 // first slot of its own an intent takes goes by the intent's key. Was one before proved dead (then the version is past 2),
 // it takes a new key: bytes of one slot are never mixed with those of another.
-func (h *hall) seat(op claimOp, before intents.Intent, in *intents.Intent) {
+func (h *hall) seat(op claimOp, before intents.Intent, in *intents.Intent, sg *intents.Signer) {
 	switch {
 	case before.Slot.Kind != intents.NoSlot:
 		return
 	case op.Plan.Slot == intents.Counter:
-		sg := h.signers[op.Plan.Scope]
 		in.Slot = intents.Slot{ID: h.key(), Kind: intents.Counter, Scope: sg.Scope, Number: sg.Next}
 		sg.Next++
 		sg.Ahead++

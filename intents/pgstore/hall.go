@@ -49,8 +49,8 @@ func (h *hall) facts(op claimOp, in intents.Intent) intents.Facts {
 	if a := h.accounts[purseOf(in)]; a != nil {
 		f.Enforced, f.Free = a.Enforced, a.Free()
 	}
-	if sg := h.signers[op.Plan.Scope]; sg != nil {
-		f.Frozen, f.SlotFree = sg.Frozen != "", !sg.Full()
+	if op.opens(in) {
+		f.Signer = op.Plan.Pick(in.Lane, func(scope string) *intents.Signer { return h.signers[scope] })
 	}
 	return f
 }

@@ -18,7 +18,7 @@ const (
 	drawKeys = `select nextval('relayer_keys') from generate_series(1, $1::int)`
 )
 
-// loadSigners locks the signers that claims of the batch would take a number of, and draws keys for their slots.
+// loadSigners locks the signers that claims of the batch may take a number of, and draws keys for their slots.
 func (h *hall) loadSigners(ctx context.Context, q queryer, ops []claimOp) error {
 	var scopes []string
 	var slots int
@@ -28,7 +28,7 @@ func (h *hall) loadSigners(ctx context.Context, q queryer, ops []claimOp) error 
 			continue
 		}
 		if op.opens(r.Intent) {
-			scopes = append(scopes, op.Plan.Scope)
+			scopes = append(scopes, op.Plan.Scopes()...)
 			slots++
 		} else if r.Version > firstVersion {
 			slots++

@@ -3,7 +3,6 @@ package memstore
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"slices"
 	"time"
 
@@ -25,12 +24,13 @@ func (s *Store) Claim(_ context.Context, c intents.Claim) (intents.Claimed, erro
 	if c.ID == "" {
 		c.ID = rand.Text()
 	}
-	ch, err := intents.Admit(r.in, c, s.facts(r.in, c, now))
+	f := s.facts(r.in, c, now)
+	ch, err := intents.Admit(r.in, c, f)
 	if err != nil {
 		s.write(r, ch)
-		return intents.Claimed{}, s.noSigner(c, err)
+		return intents.Claimed{}, err
 	}
-	s.seat(r, &ch.After, c)
+	s.seat(r, &ch.After, c, f.Signer)
 	s.write(r, ch)
 	return s.claimed(r, now), nil
 }
@@ -41,9 +41,7 @@ func (s *Store) facts(in intents.Intent, c intents.Claim, now time.Time) intents
 	if a := s.accounts[potOf(in)]; a != nil {
 		f.Enforced, f.Free = a.Enforced, a.Free()
 	}
-	if sg := s.signers[c.Plan.Scope]; sg != nil {
-		f.Frozen, f.SlotFree = sg.Frozen != "", !s.told(sg).Full()
-	}
+	f.Signer = c.Plan.Pick(in.Lane, s.signer)
 	return f
 }
 
@@ -64,23 +62,24 @@ func (s *Store) laneBusy(in intents.Intent) bool {
 	return false
 }
 
-// noSigner tells a signer that was never opened from one that has no room.
-func (s *Store) noSigner(c intents.Claim, err error) error {
-	no, ok := errors.AsType[*intents.NotClaimedError](err)
-	if ok && no.Why == intents.WhyNoSlot && s.signers[c.Plan.Scope] == nil {
-		return intents.ErrNoSigner
+// signer shows one as it stands, nil when it is not known.
+func (s *Store) signer(scope string) *intents.Signer {
+	sg := s.signers[scope]
+	if sg == nil {
+		return nil
 	}
-	return err
+	told := s.told(sg)
+	return &told
 }
 
-// seat gives a claim the slot it takes: a counter's next number, or the named slot with the bytes that came with it.
-func (s *Store) seat(r *record, in *intents.Intent, c intents.Claim) {
+// seat gives a claim the slot it takes: the signer's next number, or the named slot with the bytes that came with it.
+func (s *Store) seat(r *record, in *intents.Intent, c intents.Claim, from *intents.Signer) {
 	had := r.in.Slot.Kind != intents.NoSlot
 	switch {
 	case had:
 		return
 	case c.Plan.Slot == intents.Counter:
-		sg := s.signers[c.Plan.Scope]
+		sg := s.signers[from.Scope]
 		in.Slot = intents.Slot{ID: s.next(), Kind: intents.Counter, Scope: sg.Scope, Number: sg.Next}
 		sg.Next++
 		sg.Open++
