@@ -41,13 +41,13 @@ func newEngine(ctx context.Context, b *bench) (e *engine, stop func(), err error
 	if e.store, err = pgstore.Open(ctx, pgstore.Config{DSN: dsn, Actor: "bench-evm", Logger: log}); err != nil {
 		return e, stopPostgres, err
 	}
-	sender, err := evm.New(evm.Config{RPCURL: b.chain.URL, ChainID: chain.ID, Signer: evm.NewKeystore(chain.DevKey()), MaxConns: b.connections, Logger: log})
+	sender, err := evm.New(evm.Config{RPCURL: b.chain.URL, ChainID: chain.ID, Signers: []evm.Signer{evm.NewKeystore(chain.DevKey())}, MaxConns: b.connections, Logger: log})
 	stop = func() { e.store.Close(); stopPostgres() }
 	if err != nil {
 		return e, stop, err
 	}
 	stop = func() { sender.Close(); e.store.Close(); stopPostgres() }
-	if _, err := e.store.OpenSigner(ctx, intents.Signer{Scope: sender.Scope(), Window: b.count}); err != nil {
+	if _, err := e.store.OpenSigner(ctx, intents.Signer{Scope: sender.Scopes()[0], Window: b.count}); err != nil {
 		return e, stop, err
 	}
 	cfg := relayer.Config{Route: route, Topic: topic, Owner: "bench-evm", Concurrency: b.workers, Logger: log}

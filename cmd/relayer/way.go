@@ -61,9 +61,9 @@ func (webhookWay) open(context.Context, signers) error { return nil }
 
 type evmWay struct {
 	*evm.Sender
-	signer evm.Signer
-	window int
-	log    *slog.Logger
+	signers []evm.Signer
+	window  int
+	log     *slog.Logger
 }
 
 // defaultWindow is how many nonces of a signer may be given out that the chain has not used yet. Pools keep 16 executable
@@ -74,7 +74,7 @@ const defaultWindow = 16
 
 func openEVM(r *config.Route, log *slog.Logger) (way, error) {
 	c := r.EVM
-	signer, err := openSigner(r)
+	signers, err := openSigners(r)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func openEVM(r *config.Route, log *slog.Logger) (way, error) {
 		endpoints = append(endpoints, evm.Endpoint{URL: e.URL.Reveal(), Weight: e.Weight})
 	}
 	s, err := evm.New(evm.Config{
-		RPCURL: c.RPCURL.Reveal(), Endpoints: endpoints, ChainID: c.ChainID, Signer: signer, Assets: []string{c.Coin}, Tokens: tokens, AllowData: c.AllowData,
+		RPCURL: c.RPCURL.Reveal(), Endpoints: endpoints, ChainID: c.ChainID, Signers: signers, Assets: []string{c.Coin}, Tokens: tokens, AllowData: c.AllowData,
 		Confirmations: uint64(c.Confirmations), MaxFeePerGas: c.MaxFeePerGas.Big(), LowBalance: c.LowBalance.Big(), Timeout: r.SubmitTimeout, Logger: log,
 		Finality: evm.Finality(c.Finality), FeePercentile: c.FeePercentile, BumpAfter: uint64(c.BumpAfter), BumpPercent: uint64(c.BumpPercent),
 		MaxBumps: c.MaxBumps, NoBump: c.NoBump, ResendAfter: c.ResendAfter,
@@ -96,47 +96,69 @@ func openEVM(r *config.Route, log *slog.Logger) (way, error) {
 	if window == 0 {
 		window = defaultWindow
 	}
-	return evmWay{Sender: s, signer: signer, window: window, log: log}, err
+	return evmWay{Sender: s, signers: signers, window: window, log: log}, err
 }
 
-// Close ends what the sender and a signer elsewhere hold open.
+// Close ends what the sender and signers elsewhere hold open.
 func (e evmWay) Close() {
 	e.Sender.Close()
-	if c, ok := e.signer.(interface{ Close() }); ok {
-		c.Close()
+	for _, signer := range e.signers {
+		if c, ok := signer.(interface{ Close() }); ok {
+			c.Close()
+		}
 	}
 }
 
-// openSigner opens the route's keystore, or its signer elsewhere, which is not asked yet.
-func openSigner(r *config.Route) (evm.Signer, error) {
+// openSigners opens the route's keystores, or its signer elsewhere, which is not asked yet.
+func openSigners(r *config.Route) (signers []evm.Signer, err error) {
 	c := r.EVM
-	if url := c.SignerURL.Reveal(); url != "" {
-		addr, err := evm.ParseAddress("signer-address", c.SignerAddress)
+	if c.SignerURL.Reveal() != "" {
+		return openRemote(r)
+	}
+	passphrases := c.Passphrases()
+	for i, file := range c.Keystore {
+		k, err := evm.OpenKeystore(file, passphrases[i])
+		if err != nil {
+			return nil, fmt.Errorf("keystore: %w", err)
+		}
+		signers = append(signers, k)
+	}
+	return signers, nil
+}
+
+// openRemote makes one signer of each address.
+func openRemote(r *config.Route) (signers []evm.Signer, err error) {
+	c := r.EVM
+	for _, text := range c.SignerAddress {
+		addr, err := evm.ParseAddress("signer-address", text)
 		if err != nil {
 			return nil, err
 		}
-		return evm.NewRemote(evm.RemoteConfig{URL: url, Kind: evm.RemoteKind(c.SignerKind), Address: addr, Timeout: r.PrepareTimeout})
+		s, err := evm.NewRemote(evm.RemoteConfig{URL: c.SignerURL.Reveal(), Kind: evm.RemoteKind(c.SignerKind), Address: addr, Timeout: r.PrepareTimeout})
+		if err != nil {
+			return nil, err
+		}
+		signers = append(signers, s)
 	}
-	k, err := evm.OpenKeystore(c.Keystore, c.Passphrase.Reveal())
-	if err != nil {
-		return nil, fmt.Errorf("keystore: %w", err)
-	}
-	return k, nil
+	return signers, nil
 }
 
-// open checks the chain and opens the signer. One whose chain is ahead of our numbers is frozen: somebody else sends
+// open checks the chain and opens the signers. One whose chain is ahead of our numbers is frozen: somebody else sends
 // with its key, or the database was restored from a backup.
 func (e evmWay) open(ctx context.Context, store signers) error {
 	next, err := e.Check(ctx)
 	if wrong, ok := errors.AsType[*evm.ChainError](err); ok {
 		return &intents.InvalidError{Field: "chain-id", Value: wrong.Want.String(), Want: fmt.Sprintf("%v, the chain of the node at %s", wrong.Have, wrong.Host)}
 	}
-	if err != nil {
-		return err
-	}
-	signer, err := store.OpenSigner(ctx, intents.Signer{Scope: e.Scope(), Next: next, Window: e.window})
-	if err == nil && signer.Frozen != "" {
-		e.log.ErrorContext(ctx, "signer is frozen", "scope", signer.Scope, "why", signer.Frozen, "next", signer.Next, "chain", next)
+	for _, scope := range e.Scopes() {
+		if err != nil {
+			break
+		}
+		var signer intents.Signer
+		signer, err = store.OpenSigner(ctx, intents.Signer{Scope: scope, Next: next[scope], Window: e.window})
+		if err == nil && signer.Frozen != "" {
+			e.log.ErrorContext(ctx, "signer is frozen", "scope", signer.Scope, "why", signer.Frozen, "next", signer.Next, "chain", next[scope])
+		}
 	}
 	return err
 }

@@ -14,7 +14,7 @@ import (
 func remoteRoute() *config.Route {
 	return &config.Route{Sender: "evm", Assets: []string{"ETH", "USDC"}, EVM: config.EVM{Coin: "ETH",
 		RPCURL: config.NewSecret("http://127.0.0.1:1/SECRETKEY"), ChainID: chain.ID,
-		SignerURL: config.NewSecret("http://127.0.0.1:2/SECRETKEY"), SignerKind: "clef", SignerAddress: chain.DevAddress().Hex(),
+		SignerURL: config.NewSecret("http://127.0.0.1:2/SECRETKEY"), SignerKind: "clef", SignerAddress: []string{chain.DevAddress().Hex()},
 		Tokens: config.Tokens{"USDC": "0x52908400098527886E0F7030069857D2E4169EE7"},
 	}}
 }
@@ -26,7 +26,7 @@ func TestOpenRemoteSigner(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	if got := w.(evmWay).Scope(); !strings.HasSuffix(got, chain.DevAddress().Hex()) {
+	if got := w.(evmWay).Scopes()[0]; !strings.HasSuffix(got, chain.DevAddress().Hex()) {
 		t.Errorf("scope %s, want the signer's address in it", got)
 	}
 }
@@ -35,7 +35,7 @@ func TestOpenRemoteSigner(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	const slip = "0x52908400098527886E0F7030069857D2E4169eE7"
 	for field, spoil := range map[string]func(*config.EVM){
-		"signer-address": func(e *config.EVM) { e.SignerAddress = slip },
+		"signer-address": func(e *config.EVM) { e.SignerAddress = []string{slip} },
 		"signer-kind":    func(e *config.EVM) { e.SignerKind = "ledger" },
 		"tokens.USDC":    func(e *config.EVM) { e.Tokens["USDC"] = slip },
 	} {

@@ -88,15 +88,15 @@ type EVM struct {
 	RPCURLsFile string    `toml:"rpc-urls-file"`
 	RPCURLsEnv  string    `toml:"rpc-urls-env"`
 
-	ChainID        uint64 `toml:"chain-id"` // required
-	Keystore       string `toml:"keystore"` // go-ethereum keystore file; required, or signer-url
-	Passphrase     Secret `toml:"passphrase"`
-	PassphraseFile string `toml:"passphrase-file"`
-	PassphraseEnv  string `toml:"passphrase-env"`
-	Confirmations  int    `toml:"confirmations"`
-	MaxFeePerGas   Wei    `toml:"max-fee-per-gas"`
-	Window         int    `toml:"window"`      // nonces that may be given out and not used yet. Default 16
-	LowBalance     Wei    `toml:"low-balance"` // of the signer, under which planning warns. Default: never
+	ChainID        uint64   `toml:"chain-id"`   // required
+	Keystore       []string `toml:"keystore"`   // go-ethereum keystore files, one of each signer; required, or signer-url
+	Passphrase     Secret   `toml:"passphrase"` // of all of them, or a line for each in their order; see Passphrases
+	PassphraseFile string   `toml:"passphrase-file"`
+	PassphraseEnv  string   `toml:"passphrase-env"`
+	Confirmations  int      `toml:"confirmations"`
+	MaxFeePerGas   Wei      `toml:"max-fee-per-gas"`
+	Window         int      `toml:"window"`      // nonces that may be given out and not used yet. Default 16
+	LowBalance     Wei      `toml:"low-balance"` // of a signer, under which it is told. Default: never
 
 	Finality      string        `toml:"finality"`       // depth (see confirmations), safe or finalized. Default depth
 	FeePercentile float64       `toml:"fee-percentile"` // of the tips in a block, which one is paid. Default 50
@@ -106,11 +106,11 @@ type EVM struct {
 	NoBump        bool          `toml:"no-bump"`        // for chains without a pool: fees are never raised
 	ResendAfter   time.Duration `toml:"resend-after"`   // bytes out of sight for so long go out again, then at growing intervals. Default 30s
 
-	SignerURL     Secret `toml:"signer-url"` // a remote signer in place of the keystore
-	SignerURLFile string `toml:"signer-url-file"`
-	SignerURLEnv  string `toml:"signer-url-env"`
-	SignerKind    string `toml:"signer-kind"`    // clef or web3signer
-	SignerAddress string `toml:"signer-address"` // the account it signs for
+	SignerURL     Secret   `toml:"signer-url"` // a remote signer in place of the keystore
+	SignerURLFile string   `toml:"signer-url-file"`
+	SignerURLEnv  string   `toml:"signer-url-env"`
+	SignerKind    string   `toml:"signer-kind"`    // clef or web3signer
+	SignerAddress []string `toml:"signer-address"` // the accounts it signs for
 
 	Coin      string `toml:"coin"`       // what assets call the chain's own coin. Default ETH
 	Tokens    Tokens `toml:"tokens"`     // ERC-20 contracts by asset

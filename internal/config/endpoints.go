@@ -80,7 +80,7 @@ func (e Endpoints) needles() []string {
 // endpoints wants rpc-url or rpc-urls, not both, of URLs and weights.
 func (v *validator) endpoints(at string, e EVM) {
 	urls := at + "rpc-urls"
-	unread := v.cfg.broken[urls+fileTwin] != nil || v.cfg.broken[urls+envTwin] != nil
+	unread := v.unread(urls)
 	if len(e.RPCURLs.all) == 0 && !unread {
 		v.url(at+"rpc-url", e.RPCURL, "http", "https")
 		return

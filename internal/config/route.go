@@ -108,21 +108,6 @@ func (v *validator) evm(at string, r *Route) {
 	v.signer(at, e)
 }
 
-// signer wants exactly one: a keystore, or a remote signer with its kind and address.
-func (v *validator) signer(at string, e EVM) {
-	set := func(name string) bool { return v.cfg.from[at+name] != "" }
-	if !set("signer-url") && !set("signer-url-file") && !set("signer-url-env") {
-		v.check(e.Keystore != "", at+"keystore", e.Keystore, "a keystore file of go-ethereum, or signer-url")
-		v.check(e.SignerKind == "", at+"signer-kind", e.SignerKind, "nothing without signer-url")
-		v.check(e.SignerAddress == "", at+"signer-address", e.SignerAddress, "nothing without signer-url")
-		return
-	}
-	v.check(e.Keystore == "", at+"keystore", e.Keystore, "nothing beside signer-url")
-	v.url(at+"signer-url", e.SignerURL, "http", "https")
-	v.check(e.SignerKind == "clef" || e.SignerKind == "web3signer", at+"signer-kind", e.SignerKind, "clef or web3signer")
-	v.check(isAddress(e.SignerAddress), at+"signer-address", e.SignerAddress, "an address: 0x and 40 hex digits")
-}
-
 func (v *validator) webhook(at string, w Webhook) {
 	v.url(at+"url", w.URL, "http", "https")
 	v.check(w.KeyRetention > 0 || !w.Idempotent, at+"key-retention", "", "how long the other side remembers a key, where idempotent = true")
@@ -130,12 +115,17 @@ func (v *validator) webhook(at string, w Webhook) {
 
 // url wants a secret to be a URL, unless it could not be read, which is another error. It shows no more than its host.
 func (v *validator) url(path string, s Secret, schemes ...string) {
-	if v.cfg.broken[path+fileTwin] != nil || v.cfg.broken[path+envTwin] != nil {
+	if v.unread(path) {
 		return
 	}
 	u, err := url.Parse(s.Reveal())
 	v.check(err == nil && slices.Contains(schemes, u.Scheme) && u.Host != "", path, s.String(),
 		"a URL of "+strings.Join(schemes, ", "))
+}
+
+// unread says whether a secret is set that could not be read.
+func (v *validator) unread(path string) bool {
+	return v.cfg.broken[path+fileTwin] != nil || v.cfg.broken[path+envTwin] != nil
 }
 
 // pace checks how fees are found and raised, and what is final. Zero is the sender's default.

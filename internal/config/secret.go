@@ -60,7 +60,7 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 // needles are the parts of the value that text from elsewhere may quote: libraries put URLs into their errors. Very
 // short ones are left out; what they hide is less than what a text full of stars costs.
 func (s Secret) needles() []string {
-	all := []string{s.value}
+	all := append([]string{s.value}, strings.Split(s.value, "\n")...) // a passphrase a line
 	if m := regexp.MustCompile(`\bpassword\s*=\s*('(?:\\.|[^'\\])*'|\S+)`).FindStringSubmatch(s.value); m != nil {
 		all = append(all, strings.Trim(m[1], "'"))
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,6 +44,8 @@ func TestNonsense(t *testing.T) {
 		{"fee-percentile", "chain-id = 1337", "chain-id = 1337\nfee-percentile = 100.5", `routes.payouts.fee-percentile: "100.5" is invalid, want above 0, at most 100`},
 		{"bump-percent", "chain-id = 1337", "chain-id = 1337\nbump-percent = 9", `routes.payouts.bump-percent: "9" is invalid, want 10, which pools ask for, to 1000`},
 		{"no keystore", `keystore = "key.json"`, "", `routes.payouts.keystore: "" is invalid`},
+		{"passphrases of other keystores", `keystore = "key.json"`, "keystore = [\"a.json\", \"b.json\", \"c.json\"]\npassphrase = \"secret one\\nsecret two\"",
+			`routes.payouts.passphrase: "***" is invalid, want one of all keystores, or a line for each in their order`},
 		{"two signers", `keystore = "key.json"`, "keystore = \"key.json\"\n" + remoteSigner, `relayer.toml:20: routes.payouts.keystore: "key.json" is invalid, want nothing beside signer-url`},
 		{"a signer of another kind", `keystore = "key.json"`, strings.Replace(remoteSigner, "clef", "ledger", 1), `signer-kind: "ledger" is invalid, want clef or web3signer`},
 		{"a signer without address", `keystore = "key.json"`, strings.Replace(remoteSigner, "0x5", "5", 1), `signer-address: "52908400098527886E0F7030069857D2E4169EE7" is invalid, want an address`},
@@ -283,6 +286,30 @@ func TestAssetsAreNamed(t *testing.T) {
 		err := load(t, plain, tt.env).Validate()
 		if tt.bad == "" && err != nil || tt.bad != "" && (err == nil || !strings.Contains(err.Error(), tt.bad)) {
 			t.Errorf("%v: %v", tt.env, err)
+		}
+	}
+}
+
+// TestPassphrases: one line opens all keystores, more lines one each. None of them is ever shown.
+func TestPassphrases(t *testing.T) {
+	for _, tt := range []struct {
+		files, text string
+		want        []string
+	}{
+		{`"a.json"`, "one\\ntwo", []string{"one\ntwo"}},
+		{`["a.json", "b.json"]`, "the one", []string{"the one", "the one"}},
+		{`["a.json", "b.json"]`, "the first\\r\\nthe second", []string{"the first", "the second"}},
+		{`"a.json, b.json"`, "the first\\nthe second", []string{"the first", "the second"}},
+	} {
+		cfg := load(t, strings.Replace(plain, `keystore = "key.json"`, "keystore = "+tt.files+"\npassphrase = \""+tt.text+"\"", 1), nil)
+		if err := cfg.Validate(); err != nil {
+			t.Errorf("%s: %v", tt.files, err)
+		}
+		if got := cfg.Routes["payouts"].EVM.Passphrases(); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: passphrases %q, want %q", tt.files, got, tt.want)
+		}
+		if shown := cfg.Redact("wrong: " + tt.want[len(tt.want)-1]); shown != "wrong: ***" && len(tt.want[0]) > 3 {
+			t.Errorf("shown: %s", shown)
 		}
 	}
 }

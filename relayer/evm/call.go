@@ -30,9 +30,6 @@ func (t transfer) is(tx *types.Transaction) bool {
 	return tx.To() != nil && *tx.To() == t.to && tx.Value().Cmp(t.value) == 0 && bytes.Equal(tx.Data(), t.data)
 }
 
-// empty uses up a number: nothing, to ourselves.
-func (s *Sender) empty() transfer { return transfer{to: s.from, value: new(big.Int)} }
-
 // payment is what an intent asks for, if the route may do it. Errors: *intents.RefusedError.
 func (s *Sender) payment(in intents.Intent) (transfer, error) {
 	t, err := s.meaning(in)

@@ -226,7 +226,7 @@ func TestCase75(t *testing.T) {
 		node["eth_chainId"] = `"0x1"`
 		wrong := newStand(t, node)
 		s := among(t, wrong.URL, c.URL, deadURL(t))
-		if next, err := s.Check(t.Context()); next != 0 || err != nil {
+		if next, err := nextOf(t, s); next != 0 || err != nil {
 			t.Fatalf("Check = %d, %v", next, err)
 		}
 		before := wrong.http()

@@ -17,7 +17,7 @@ import (
 	"github.com/nsqrelayer/relayer/intents"
 )
 
-// Config configures a [Sender]. RPCURL or Endpoints, ChainID and Signer are required.
+// Config configures a [Sender]. RPCURL or Endpoints, ChainID and Signers are required.
 type Config struct {
 	// RPCURL is the node: http or https. It may hold secrets; only its host is ever shown.
 	RPCURL string
@@ -30,8 +30,9 @@ type Config struct {
 	Weight int
 	// ChainID is what is signed for, always. A node of another chain is not used.
 	ChainID uint64
-	// Signer owns the funds and signs.
-	Signer Signer
+	// Signers own the funds and sign, each for an address of its own. A payment is planned for all that can pay it, and the
+	// claim picks one.
+	Signers []Signer
 	// Tokens are ERC-20 contracts by asset. An asset that is a token is not the native coin.
 	Tokens map[string]Token
 	// AllowData lets intents call contracts: see [DataKey]. Where everybody may publish intents, everybody may then have
@@ -64,7 +65,7 @@ type Config struct {
 	// ResendAfter is how long bytes must have been out of sight before the same bytes go out again. Default 30 s, doubling
 	// with each time, at most intents.MostRetry.
 	ResendAfter time.Duration
-	// LowBalance is the balance of the signer, in wei, under which planning warns. Nil: never.
+	// LowBalance is the balance of a signer, in wei, under which planning and probing warn. Nil: never.
 	LowBalance *big.Int
 	// AllowZero lets intents go to the zero address.
 	AllowZero bool
@@ -99,9 +100,7 @@ func (c Config) Validate() error {
 	if c.ChainID == 0 {
 		errs = append(errs, &intents.InvalidError{Field: "chain-id", Value: "0", Want: "the chain's id"})
 	}
-	if c.Signer == nil {
-		errs = append(errs, &intents.InvalidError{Field: "keystore", Want: "a signer"})
-	}
+	errs = append(errs, c.validateSigners())
 	for asset, token := range c.Tokens {
 		if asset == "" || token.Address == (common.Address{}) || slices.Contains(c.Assets, asset) {
 			errs = append(errs, &intents.InvalidError{Field: "tokens", Value: asset, Want: "an asset that is not the native coin, and its contract"})
@@ -120,6 +119,21 @@ func (c Config) Validate() error {
 		errs = append(errs, &intents.InvalidError{Field: "timeout, max-conns", Want: "nothing below 0"})
 	}
 	return errors.Join(append(errs, c.validatePace()...)...)
+}
+
+func (c Config) validateSigners() error {
+	if len(c.Signers) == 0 || slices.Contains(c.Signers, nil) {
+		return &intents.InvalidError{Field: "keystore", Want: "a signer"}
+	}
+	seen := map[common.Address]bool{}
+	for _, s := range c.Signers {
+		if a := s.Address(); seen[a] {
+			return &intents.InvalidError{Field: "keystore", Value: a.Hex(), Want: "each signer once"}
+		} else {
+			seen[a] = true
+		}
+	}
+	return nil
 }
 
 func (c Config) validatePace() (errs []error) {

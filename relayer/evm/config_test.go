@@ -27,7 +27,7 @@ func TestConfigValidate(t *testing.T) {
 			c.Assets, c.Tokens = []string{"ETH"}, map[string]evm.Token{"ETH": {Address: common.HexToAddress("0x1")}}
 		}},
 		{"chain-id", func(c *evm.Config) { c.ChainID = 0 }},
-		{"keystore", func(c *evm.Config) { c.Signer = nil }},
+		{"keystore", func(c *evm.Config) { c.Signers = nil }},
 		{"max-fee-per-gas", func(c *evm.Config) { c.MaxFeePerGas = new(big.Int) }},
 		{"tip", func(c *evm.Config) { c.Tip = big.NewInt(-1) }},
 		{"tip", func(c *evm.Config) { c.Tip = new(big.Int).Add(c.MaxFeePerGas, big.NewInt(1)) }},

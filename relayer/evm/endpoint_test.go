@@ -287,7 +287,7 @@ func TestCheckHighest(t *testing.T) {
 	low, high, other := quiet(), quiet(), quiet()
 	high["eth_getTransactionCount"], other["eth_getTransactionCount"], other["eth_chainId"] = `"0x9"`, `"0x50"`, `"0x1"`
 	s := among(t, newStand(t, low).URL, newStand(t, other).URL, newStand(t, high).URL, deadURL(t))
-	if next, err := s.Check(t.Context()); next != 9 || err != nil {
+	if next, err := nextOf(t, s); next != 9 || err != nil {
 		t.Errorf("Check = %d, %v; want 9, of those of our chain", next, err)
 	}
 }

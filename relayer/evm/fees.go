@@ -35,14 +35,14 @@ type callArgs struct {
 // quote asks in one call, for prices too where none are fresh. A gas above 0 is taken, not asked for: after bytes were
 // exposed an estimate proves nothing, since a sibling that landed makes it fail. Errors: *intents.RefusedError where the
 // recipient reverts, those of batch, others.
-func (s *Sender) quote(ctx context.Context, t transfer, gas uint64) (q quote, err error) {
+func (s *Sender) quote(ctx context.Context, acct *account, t transfer, gas uint64) (q quote, err error) {
 	var balance hexutil.Big
 	var estimate hexutil.Uint64
 	calls := []rpc.BatchElem{
-		{Method: "eth_getBalance", Args: []any{s.from, "latest"}, Result: &balance},
+		{Method: "eth_getBalance", Args: []any{acct.from, "latest"}, Result: &balance},
 	}
 	if gas == 0 {
-		calls = append(calls, rpc.BatchElem{Method: "eth_estimateGas", Args: []any{callArgs{s.from, t.to, (*hexutil.Big)(t.value), t.data}}, Result: &estimate})
+		calls = append(calls, rpc.BatchElem{Method: "eth_estimateGas", Args: []any{callArgs{acct.from, t.to, (*hexutil.Big)(t.value), t.data}}, Result: &estimate})
 	}
 	must := len(calls)
 	var v survey
@@ -63,6 +63,7 @@ func (s *Sender) quote(ctx context.Context, t transfer, gas uint64) (q quote, er
 	if gas == 0 {
 		gas = withMargin(uint64(estimate))
 	}
+	s.holds(ctx, acct, balance.ToInt())
 	return quote{m, gas, balance.ToInt()}, nil
 }
 

@@ -27,24 +27,25 @@ const (
 // Strangers finds the transactions that used the nonces of the scope from one on and before another, in blocks beyond
 // recall. It stops at the first it does not find, with an error when that is the first of all.
 func (s *Sender) Strangers(ctx context.Context, scope string, from, to int64) ([]intents.Foreign, error) {
-	if scope != s.scope {
-		return nil, fmt.Errorf("%s is not the scope %s", scope, s.scope)
+	acct := s.account(scope)
+	if acct.signer == nil {
+		return nil, fmt.Errorf("%s is none of the scopes %v", scope, s.Scopes())
 	}
 	var found []intents.Foreign
 	err := s.somewhere(ctx, func(ctx context.Context) (err error) {
-		found, err = s.strangers(ctx, from, to)
+		found, err = s.strangers(ctx, acct, from, to)
 		return err
 	})
 	return found, err
 }
 
 // strangers asks one node.
-func (s *Sender) strangers(ctx context.Context, from, to int64) ([]intents.Foreign, error) {
+func (s *Sender) strangers(ctx context.Context, acct *account, from, to int64) ([]intents.Foreign, error) {
 	final, err := s.final(ctx)
 	if err != nil {
 		return nil, err
 	}
-	h, err := s.history(ctx, final)
+	h, err := s.history(ctx, acct, final)
 	if err != nil {
 		return nil, err
 	}
@@ -70,30 +71,30 @@ func (s *Sender) strangers(ctx context.Context, from, to int64) ([]intents.Forei
 // in the block what used it. The block's own transaction is the proof: our signature on another transaction with that
 // nonce. What is not found proves nothing. Errors stay here: the next look tries again.
 func (s *Sender) displaced(ctx context.Context, ws []intents.Watch, looks [][]*look, seen []intents.Observation, final uint64) {
-	open := s.unseen(ws, looks, seen)
-	if len(open) == 0 {
-		return
-	}
-	h, err := s.history(ctx, final)
-	if err != nil {
-		s.log.DebugContext(ctx, "displaced slots not looked for", "err", err)
-		return
-	}
-	slices.SortFunc(open, func(i, j int) int { return int(ws[i].Slot.Number - ws[j].Slot.Number) })
-	for _, i := range open {
-		if uint64(ws[i].Slot.Number) >= h.used {
-			return // nor are those above
+	for scope, open := range s.unseen(ws, looks, seen) {
+		h, err := s.history(ctx, s.account(scope), final)
+		if err != nil {
+			s.log.DebugContext(ctx, "displaced slots not looked for", "scope", scope, "err", err)
+			continue
 		}
-		h.attribute(ctx, ws[i], &seen[i])
+		slices.SortFunc(open, func(i, j int) int { return int(ws[i].Slot.Number - ws[j].Slot.Number) })
+		for _, i := range open {
+			if uint64(ws[i].Slot.Number) >= h.used {
+				break // nor are those above
+			}
+			h.attribute(ctx, ws[i], &seen[i])
+		}
 	}
 }
 
-// unseen lists the slots of ours of which no attempt has a receipt.
-func (s *Sender) unseen(ws []intents.Watch, looks [][]*look, seen []intents.Observation) (open []int) {
+// unseen lists the slots of which no attempt has a receipt, by scope, where that is one of the chain.
+func (s *Sender) unseen(ws []intents.Watch, looks [][]*look, seen []intents.Observation) (open map[string][]int) {
+	open = make(map[string][]int)
 	for i, w := range ws {
 		mined := slices.ContainsFunc(looks[i], func(l *look) bool { return l.receipt.mined() })
-		if w.Slot.Kind == intents.Counter && w.Slot.Scope == s.scope && seen[i].Fact == intents.NotSeen && !mined {
-			open = append(open, i)
+		known := s.account(w.Slot.Scope).from != common.Address{}
+		if w.Slot.Kind == intents.Counter && known && seen[i].Fact == intents.NotSeen && !mined {
+			open[w.Slot.Scope] = append(open[w.Slot.Scope], i)
 		}
 	}
 	return open
@@ -124,10 +125,11 @@ func (h *history) attribute(ctx context.Context, w intents.Watch, o *intents.Obs
 	*o = intents.Observation{Slot: w.Slot, Fact: intents.Dead, Foreign: &f, Evidence: h.told(ctx, w, u, nil)}
 }
 
-// history is what the chain says of the signer's nonces up to a height beyond recall. All that is asked is asked of
+// history is what the chain says of one signer's nonces up to a height beyond recall. All that is asked is asked of
 // pinned heights, so that a node that lags has no answer instead of a wrong one.
 type history struct {
 	s      *Sender
+	from   common.Address
 	final  uint64 // height
 	used   uint64 // nonces used up by then
 	counts map[uint64]uint64
@@ -151,11 +153,11 @@ var (
 )
 
 // history begins at a height beyond recall; 0: there is none yet.
-func (s *Sender) history(ctx context.Context, final uint64) (*history, error) {
+func (s *Sender) history(ctx context.Context, acct *account, final uint64) (*history, error) {
 	if final == 0 {
 		return nil, errNoHistory
 	}
-	h := &history{s: s, final: final, counts: map[uint64]uint64{}, found: map[uint64]*use{}, left: mostSearches}
+	h := &history{s: s, from: acct.from, final: final, counts: map[uint64]uint64{}, found: map[uint64]*use{}, left: mostSearches}
 	var err error
 	h.used, err = h.count(ctx, h.final)
 	return h, err
@@ -184,7 +186,7 @@ func (h *history) count(ctx context.Context, height uint64) (uint64, error) {
 		return 0, errTooMuch
 	}
 	var n hexutil.Uint64
-	err := h.s.batch(ctx, []rpc.BatchElem{{Method: "eth_getTransactionCount", Args: []any{h.s.from, hexutil.Uint64(height)}, Result: &n}})
+	err := h.s.batch(ctx, []rpc.BatchElem{{Method: "eth_getTransactionCount", Args: []any{h.from, hexutil.Uint64(height)}, Result: &n}})
 	if err != nil {
 		return 0, err
 	}
@@ -263,10 +265,10 @@ func (h *history) read(ctx context.Context, height uint64) error {
 			From common.Address `json:"from"`
 		}
 		tx := new(types.Transaction)
-		if json.Unmarshal(raw, &says) != nil || says.From != h.s.from || tx.UnmarshalJSON(raw) != nil {
+		if json.Unmarshal(raw, &says) != nil || says.From != h.from || tx.UnmarshalJSON(raw) != nil {
 			continue
 		}
-		if from, err := types.Sender(types.LatestSignerForChainID(h.s.chain), tx); err == nil && from == h.s.from {
+		if from, err := types.Sender(types.LatestSignerForChainID(h.s.chain), tx); err == nil && from == h.from {
 			h.found[tx.Nonce()] = &use{tx: tx, number: height, block: b.Hash, at: time.Unix(int64(b.Time), 0).UTC()}
 		}
 	}

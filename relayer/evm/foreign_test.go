@@ -242,10 +242,10 @@ func TestStrangers(t *testing.T) {
 	for i := range 5 {
 		want = append(want, outside(t, c, uint64(i), stranger, int64(i+1)).Hash().Hex())
 	}
-	if n, err := s.Numbers(t.Context()); err != nil || n[s.Scope()] != 5 || len(n) != 1 {
+	if n, err := s.Numbers(t.Context()); err != nil || n[s.Scopes()[0]] != 5 || len(n) != 1 {
 		t.Errorf("Numbers = %v, %v; want 5", n, err)
 	}
-	found, err := s.Strangers(t.Context(), s.Scope(), 1, 9)
+	found, err := s.Strangers(t.Context(), s.Scopes()[0], 1, 9)
 	if err != nil || len(found) != 3 { // the fifth is not deep enough
 		t.Fatalf("Strangers = %+v, %v; want 3", found, err)
 	}
@@ -280,9 +280,9 @@ func newStage(t *testing.T, alloc types.GenesisAlloc) *stage {
 	st.worker, err = relayer.NewWorker(cfg, st.store, st.store, st.sender, throttle, relayer.NewProbe(st.store, nil, nil))
 	st.must(err)
 	st.observer = relayer.NewObserver(cfg, st.store, st.store, st.store, st.sender, throttle)
-	next, err := st.sender.Check(t.Context())
+	next, err := nextOf(t, st.sender)
 	st.must(err)
-	_, err = st.store.OpenSigner(t.Context(), intents.Signer{Scope: st.sender.Scope(), Next: next, Window: 16})
+	_, err = st.store.OpenSigner(t.Context(), intents.Signer{Scope: st.sender.Scopes()[0], Next: next, Window: 16})
 	st.must(err)
 	return st
 }
@@ -353,7 +353,7 @@ func TestDisplaced(t *testing.T) {
 	if n := effects(t, st.chain, 1); n != 0 {
 		t.Errorf("case 77: %d effects before a person looked", n)
 	}
-	_, err = st.store.Unfreeze(t.Context(), st.sender.Scope(), "it was me", "ann")
+	_, err = st.store.Unfreeze(t.Context(), st.sender.Scopes()[0], "it was me", "ann")
 	st.must(err)
 	// A gate that heard of the freeze opens in its own time; another process has none.
 	st.worker, err = relayer.NewWorker(relayer.Config{Route: "payouts", Topic: "t", Concurrency: 1}, st.store, st.store, st.sender,
@@ -380,7 +380,7 @@ func TestDisplacedByItself(t *testing.T) {
 	if got := st.until(in.ID, intents.NeedsReview); got.Reason != intents.ReasonForeign || got.Ref != tx.Hash().Hex() {
 		t.Errorf("case 77: in review for %q with %q, want the hash %s", got.Reason, got.Ref, tx.Hash())
 	}
-	_, err = st.store.Unfreeze(t.Context(), st.sender.Scope(), "looked", "ann")
+	_, err = st.store.Unfreeze(t.Context(), st.sender.Scopes()[0], "looked", "ann")
 	st.must(err)
 	st.deliver(in.ID)
 	for range 3 {
@@ -400,9 +400,9 @@ func TestRestored(t *testing.T) {
 	tx := outside(t, st.chain, 0, common.HexToAddress(in.Destination), in.Amount.Big().Int64())
 	in, err := st.store.Create(t.Context(), in, true, "test")
 	st.must(err)
-	next, err := st.sender.Check(t.Context())
+	next, err := nextOf(t, st.sender)
 	st.must(err)
-	sg, err := st.store.OpenSigner(t.Context(), intents.Signer{Scope: st.sender.Scope(), Next: next, Window: 16})
+	sg, err := st.store.OpenSigner(t.Context(), intents.Signer{Scope: st.sender.Scopes()[0], Next: next, Window: 16})
 	st.must(err)
 	if sg.Frozen == "" || sg.Next != 0 {
 		t.Fatalf("case 44: signer %+v, want it frozen at start", sg)
@@ -411,7 +411,7 @@ func TestRestored(t *testing.T) {
 	if got := st.until(in.ID, intents.NeedsReview); got.Reason != intents.ReasonForeign || got.Ref != tx.Hash().Hex() {
 		t.Errorf("case 44: in review for %q with %q, want the hash %s", got.Reason, got.Ref, tx.Hash())
 	}
-	sg, err = st.store.Unfreeze(t.Context(), st.sender.Scope(), "looked", "ann")
+	sg, err = st.store.Unfreeze(t.Context(), st.sender.Scopes()[0], "looked", "ann")
 	st.must(err)
 	if sg.Next != 1 {
 		t.Errorf("case 44: next is %d, want 1", sg.Next)
@@ -431,15 +431,15 @@ func TestPoolAtStart(t *testing.T) {
 		st.must(err)
 		st.deliver(in.ID)
 	}
-	next, err := st.sender.Check(t.Context())
+	next, err := nextOf(t, st.sender)
 	st.must(err)
 	mined, err := st.sender.Numbers(t.Context())
 	st.must(err)
-	if next != 5 || mined[st.sender.Scope()] != 0 {
-		t.Errorf("case 78: pending %d, mined %d; want 5 and 0", next, mined[st.sender.Scope()])
+	if next != 5 || mined[st.sender.Scopes()[0]] != 0 {
+		t.Errorf("case 78: pending %d, mined %d; want 5 and 0", next, mined[st.sender.Scopes()[0]])
 	}
 	for _, count := range []int64{next, 0} { // the node kept its pool, and lost it
-		sg, err := st.store.OpenSigner(t.Context(), intents.Signer{Scope: st.sender.Scope(), Next: count, Window: 16})
+		sg, err := st.store.OpenSigner(t.Context(), intents.Signer{Scope: st.sender.Scopes()[0], Next: count, Window: 16})
 		st.must(err)
 		if sg.Next != 5 || sg.Frozen != "" {
 			t.Errorf("case 78: the node says %d, signer %+v", count, sg)

@@ -25,7 +25,7 @@ type sight struct {
 func (s *Sender) observation(ctx context.Context, w intents.Watch, looks []*look, v view) intents.Observation {
 	o := intents.Observation{Slot: w.Slot}
 	for _, l := range looks {
-		t := s.sight(w.Intent, l, v)
+		t := s.sight(s.account(w.Slot.Scope), w.Intent, l, v)
 		if t.note != "" {
 			s.log.WarnContext(ctx, "receipt needs a look", "slot", w.Slot.String(), "attempt", l.attempt.Name, "why", t.note)
 		}
@@ -56,7 +56,7 @@ func weight(f intents.Fact) int {
 }
 
 // sight judges one look.
-func (s *Sender) sight(in intents.Intent, l *look, v view) sight {
+func (s *Sender) sight(acct *account, in intents.Intent, l *look, v view) sight {
 	r := l.receipt
 	switch {
 	case !r.mined() && l.tx != nil:
@@ -66,7 +66,7 @@ func (s *Sender) sight(in intents.Intent, l *look, v view) sight {
 	case r.Hash != common.HexToHash(l.attempt.Name):
 		return sight{note: "the receipt is of another transaction"}
 	}
-	if why := s.foreign(in, l.attempt); why != "" {
+	if why := s.foreign(acct, in, l.attempt); why != "" {
 		return sight{note: why}
 	}
 	switch {
@@ -77,7 +77,7 @@ func (s *Sender) sight(in intents.Intent, l *look, v view) sight {
 	}
 	end := final(l.attempt.Kind, r)
 	if end.fact == intents.Final && l.attempt.Kind != intents.Fill {
-		if why := s.unmoved(in, r.Logs); why != "" {
+		if why := s.unmoved(acct, in, r.Logs); why != "" {
 			return sight{note: why}
 		}
 	}
@@ -101,7 +101,7 @@ func final(kind intents.Kind, r *receipt) sight {
 }
 
 // foreign says how an attempt is not the intent's payment. Its bytes tell: a receipt's hash covers them all.
-func (s *Sender) foreign(in intents.Intent, a intents.Attempt) string {
+func (s *Sender) foreign(acct *account, in intents.Intent, a intents.Attempt) string {
 	tx := new(types.Transaction)
 	switch err := tx.UnmarshalBinary(a.Bytes); {
 	case err != nil, tx.Hash() != common.HexToHash(a.Name):
@@ -109,7 +109,7 @@ func (s *Sender) foreign(in intents.Intent, a intents.Attempt) string {
 	case tx.ChainId().Cmp(s.chain) != 0:
 		return "the transaction is for another chain"
 	case a.Kind == intents.Fill || a.Kind == intents.Cancel:
-		if !s.empty().is(tx) {
+		if !acct.empty().is(tx) {
 			return "the transaction is no empty use of its number"
 		}
 		return ""

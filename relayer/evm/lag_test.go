@@ -80,12 +80,12 @@ func TestLaggingNumbers(t *testing.T) {
 	_, high, s, _ := laggard(t, `"0x65"`, func(*evm.Config) {})
 	high.set("eth_getTransactionCount", `"0x9"`)
 	for range 4 {
-		if n, err := s.Numbers(t.Context()); err != nil || n[s.Scope()] != 9 {
+		if n, err := s.Numbers(t.Context()); err != nil || n[s.Scopes()[0]] != 9 {
 			t.Errorf("Numbers = %v, %v; want 9", n, err)
 		}
 	}
 	high.turn(500)
-	if n, err := s.Numbers(t.Context()); err != nil || n[s.Scope()] != 7 {
+	if n, err := s.Numbers(t.Context()); err != nil || n[s.Scopes()[0]] != 7 {
 		t.Errorf("with only the node behind: %v, %v; want 7", n, err)
 	}
 }

@@ -46,7 +46,7 @@ func startChain(t *testing.T, alloc types.GenesisAlloc) *chain.Chain {
 
 func config(t *testing.T, url string) evm.Config {
 	return evm.Config{
-		RPCURL: url, ChainID: chain.ID, Signer: evm.NewKeystore(chain.DevKey()), Confirmations: 2,
+		RPCURL: url, ChainID: chain.ID, Signers: []evm.Signer{evm.NewKeystore(chain.DevKey())}, Confirmations: 2,
 		MaxFeePerGas: big.NewInt(50 * params.GWei), Timeout: 30 * time.Second,
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
@@ -91,7 +91,7 @@ func preparedFor(t *testing.T, s *evm.Sender, in intents.Intent, nonce int64) (i
 }
 
 func slot(s *evm.Sender, nonce int64) intents.Slot {
-	return intents.Slot{ID: nonce + 1, Kind: intents.Counter, Scope: s.Scope(), Number: nonce}
+	return intents.Slot{ID: nonce + 1, Kind: intents.Counter, Scope: s.Scopes()[0], Number: nonce}
 }
 
 func decode(t *testing.T, a intents.Attempt) *types.Transaction {
@@ -266,4 +266,11 @@ func quiet() script {
 		"eth_getBalance": `"0xde0b6b3a7640000"`, "eth_maxPriorityFeePerGas": `"0x3b9aca00"`, "eth_estimateGas": `"0x5208"`,
 		"eth_getTransactionCount": `"0x7"`, "eth_blockNumber": `"0x64"`,
 	}
+}
+
+// nextOf is where the first signer's numbers would begin.
+func nextOf(t *testing.T, s *evm.Sender) (int64, error) {
+	t.Helper()
+	all, err := s.Check(t.Context())
+	return all[s.Scopes()[0]], err
 }

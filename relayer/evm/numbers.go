@@ -8,34 +8,49 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// Numbers tells how many nonces of the signer are used up by blocks, the pool left aside. Where nodes that are not as high
+// Numbers tells how many nonces of each signer are used up by blocks, the pool left aside. Where nodes that are not as high
 // as the best are all that can be asked, the highest they tell counts.
 func (s *Sender) Numbers(ctx context.Context) (map[string]int64, error) {
-	r := s.round()
-	count, behind, err := s.number(ctx, r)
-	for err == nil && behind {
-		var n int64
-		if n, behind, err = s.number(ctx, r); err != nil { // nobody else can be asked
-			return map[string]int64{s.scope: count}, nil
-		}
-		count = max(count, n)
+	r, counts := s.round(), make(map[string]int64)
+	behind, err := s.number(ctx, r, counts)
+	if err != nil {
+		return nil, err
 	}
-	return map[string]int64{s.scope: count}, err
+	for err == nil && behind { // an error: nobody else can be asked
+		behind, err = s.number(ctx, r, counts)
+	}
+	return counts, nil
 }
 
 // number asks the next node that can answer. behind: others have shown higher blocks.
-func (s *Sender) number(ctx context.Context, r *round) (n int64, behind bool, err error) {
-	var height, count hexutil.Uint64
+func (s *Sender) number(ctx context.Context, r *round, counts map[string]int64) (behind bool, err error) {
 	err = r.ask(ctx, func(ctx context.Context) error {
-		err := s.batch(ctx, []rpc.BatchElem{
-			{Method: "eth_blockNumber", Result: &height},
-			{Method: "eth_getTransactionCount", Args: []any{s.from, "latest"}, Result: &count},
-		})
+		var height hexutil.Uint64
+		next, calls := s.nonces("latest")
+		err := s.batch(ctx, append([]rpc.BatchElem{{Method: "eth_blockNumber", Result: &height}}, calls...))
 		if err == nil {
 			s.pool.sawHead(nodeOf(ctx), uint64(height))
 			behind = uint64(height) < s.pool.best(time.Now())
+			s.most(counts, next)
 		}
 		return err
 	})
-	return int64(count), behind, err
+	return behind, err
+}
+
+// nonces gives the calls for the next nonce of each signer at a block, and where the answers will be.
+func (s *Sender) nonces(at string) (next []hexutil.Uint64, calls []rpc.BatchElem) {
+	next = make([]hexutil.Uint64, len(s.accounts))
+	for i, a := range s.accounts {
+		calls = append(calls, rpc.BatchElem{Method: "eth_getTransactionCount", Args: []any{a.from, at}, Result: &next[i]})
+	}
+	return next, calls
+}
+
+// most raises counts to those told, which stand as the accounts do.
+func (s *Sender) most(counts map[string]int64, next []hexutil.Uint64) {
+	for i, n := range next {
+		scope := s.accounts[i].scope
+		counts[scope] = max(counts[scope], int64(n))
+	}
 }

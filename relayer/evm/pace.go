@@ -84,7 +84,7 @@ func (s *Sender) press(ws []intents.Watch, g glance, now time.Time) {
 			if o.Resend {
 				resends++
 			}
-		case len(ws[i].Attempts) == 0 && w.Intent.ID == "" && w.Slot.Kind == intents.Counter:
+		case len(ws[i].Attempts) == 0 && w.Intent.ID == "" && w.Slot.Kind == intents.Counter && s.signs(w.Slot.Scope):
 			o.Want, o.After = intents.Fill, fillWait
 		}
 	}
@@ -150,7 +150,7 @@ func born(in intents.Intent, now time.Time) time.Time {
 
 // mayBump says whether a further attempt may pay enough to replace the others.
 func (s *Sender) mayBump(w intents.Watch) bool {
-	if s.cfg.NoBump || len(w.Attempts) > s.cfg.MaxBumps {
+	if s.cfg.NoBump || len(w.Attempts) > s.cfg.MaxBumps || !s.signs(w.Slot.Scope) {
 		return false
 	}
 	txs, err := transactions(w.Attempts)

@@ -56,8 +56,8 @@ func TestPlan(t *testing.T) {
 	if err != nil || p.Slot != intents.Counter || p.Again != intents.Always || !p.Seen || !p.Cost.Equal(want) {
 		t.Errorf("Plan = %+v, %v; want a counter, always, seen, cost %v", p, err, want)
 	}
-	if want := "evm:1337:" + chain.DevAddress().Hex(); p.Scope != want || s.Scope() != want {
-		t.Errorf("scope %q and %q, want %q", p.Scope, s.Scope(), want)
+	if want := "evm:1337:" + chain.DevAddress().Hex(); p.Scope != want || s.Scopes()[0] != want {
+		t.Errorf("scope %q and %q, want %q", p.Scope, s.Scopes()[0], want)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestPlanNotNow(t *testing.T) {
 func TestCheckChain(t *testing.T) {
 	t.Parallel()
 	node := quiet()
-	if next, err := open(t, config(t, scripted(t, node))).Check(t.Context()); next != 7 || err != nil {
+	if next, err := nextOf(t, open(t, config(t, scripted(t, node)))); next != 7 || err != nil {
 		t.Errorf("Check = %d, %v; want 7", next, err)
 	}
 	other := quiet()

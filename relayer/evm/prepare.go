@@ -16,17 +16,18 @@ import (
 //
 // The fee never goes above what the intent's hold covers. Errors as Plan.
 func (s *Sender) Prepare(ctx context.Context, in intents.Intent, slot intents.Slot, kind intents.Kind, prior []intents.Attempt) (intents.Attempt, error) {
-	if slot.Kind != intents.Counter || slot.Scope != s.scope || slot.Number < 0 {
-		return intents.Attempt{}, fmt.Errorf("slot %v is none of %s", slot, s.scope)
+	acct, err := s.owner(slot)
+	if err != nil {
+		return intents.Attempt{}, err
 	}
 	if len(prior) > 0 && kind == intents.First {
 		return prior[0], nil
 	}
-	tx, err := s.build(ctx, in, slot, kind, prior)
+	tx, err := s.build(ctx, acct, in, slot, kind, prior)
 	if err != nil {
 		return intents.Attempt{}, err
 	}
-	signed, err := s.sign(ctx, types.NewTx(tx))
+	signed, err := acct.sign(ctx, types.NewTx(tx), s.chain)
 	if err != nil {
 		return intents.Attempt{}, err
 	}
@@ -37,8 +38,8 @@ func (s *Sender) Prepare(ctx context.Context, in intents.Intent, slot intents.Sl
 	return intents.Attempt{Slot: slot, No: len(prior) + 1, Kind: kind, Bytes: raw, Name: signed.Hash().Hex()}, nil
 }
 
-func (s *Sender) build(ctx context.Context, in intents.Intent, slot intents.Slot, kind intents.Kind, prior []intents.Attempt) (*types.DynamicFeeTx, error) {
-	t, gas, err := s.task(in, kind)
+func (s *Sender) build(ctx context.Context, acct *account, in intents.Intent, slot intents.Slot, kind intents.Kind, prior []intents.Attempt) (*types.DynamicFeeTx, error) {
+	t, gas, err := s.task(acct, in, kind)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +50,7 @@ func (s *Sender) build(ctx context.Context, in intents.Intent, slot intents.Slot
 	if kind != intents.Cancel && len(before) > 0 {
 		gas = before[0].Gas() // the first attempt is the same, but for its fees
 	}
-	q, err := s.requote(ctx, in, t, kind, gas)
+	q, err := s.requote(ctx, acct, in, t, kind, gas)
 	if err != nil {
 		return nil, err
 	}
@@ -67,13 +68,13 @@ func (s *Sender) build(ctx context.Context, in intents.Intent, slot intents.Slot
 }
 
 // task gives what an attempt of a kind does, and its gas if that is not to be estimated.
-func (s *Sender) task(in intents.Intent, kind intents.Kind) (transfer, uint64, error) {
+func (s *Sender) task(acct *account, in intents.Intent, kind intents.Kind) (transfer, uint64, error) {
 	switch kind {
 	case intents.First, intents.Bump:
 		t, err := s.payment(in)
 		return t, s.cfg.GasLimit, err
 	case intents.Cancel, intents.Fill:
-		return s.empty(), s.cfg.GasLimit, nil
+		return acct.empty(), s.cfg.GasLimit, nil
 	}
 	return transfer{}, 0, fmt.Errorf("no attempt of %v is known", kind)
 }

@@ -108,8 +108,8 @@ func TestPrepareOtherSlot(t *testing.T) {
 	t.Parallel()
 	s := open(t, config(t, scripted(t, quiet())))
 	for _, sl := range []intents.Slot{
-		{Kind: intents.Counter, Scope: "evm:1:" + chain.DevAddress().Hex()}, {Kind: intents.Key, Scope: s.Scope()},
-		{Kind: intents.Counter, Scope: s.Scope(), Number: -1},
+		{Kind: intents.Counter, Scope: "evm:1:" + chain.DevAddress().Hex()}, {Kind: intents.Key, Scope: s.Scopes()[0]},
+		{Kind: intents.Counter, Scope: s.Scopes()[0], Number: -1},
 	} {
 		if a, err := s.Prepare(t.Context(), payment(0), sl, intents.First, nil); err == nil || isRefused(err) {
 			t.Errorf("Prepare in %+v = %s, %v; want an error that is no refusal", sl, a.Name, err)
@@ -144,7 +144,7 @@ func TestPrepareChecksSignature(t *testing.T) {
 		"another key": liar{own, same, evm.NewKeystore(key)}, "another amount": liar{own, richer, own},
 	} {
 		cfg := config(t, scripted(t, quiet()))
-		cfg.Signer = signer
+		cfg.Signers = []evm.Signer{signer}
 		s := open(t, cfg)
 		if a, err := s.Prepare(t.Context(), payment(0), slot(s, 0), intents.First, nil); err == nil || isRefused(err) {
 			t.Errorf("%s: %s, %v; want an error that is no refusal", name, a.Name, err)

@@ -50,21 +50,22 @@ func (s *Sender) ready(ctx context.Context, n *node) error {
 type probe struct {
 	syncing any // false, or an object
 	newest  struct{ Number, Timestamp hexutil.Uint64 }
-	next    hexutil.Uint64 // the signer's next nonce, its pool included
+	next    []hexutil.Uint64 // of each account, its pool included
+	balance []*hexutil.Big   // of each account; nil: not told
 	err     error
 }
 
-// Check asks every node whether it is of our chain, and for the signer's next nonce, the pool's transactions included:
+// Check asks every node whether it is of our chain, and for each signer's next nonce, the pool's transactions included:
 // that is where a store that does not know the scope yet begins. The highest counts. Nodes that do not answer or are of
 // another chain are left out as long as one is right. Errors: *ChainError when all are wrong; any other: none can tell now.
-func (s *Sender) Check(ctx context.Context) (next int64, err error) {
+func (s *Sender) Check(ctx context.Context) (next map[string]int64, err error) {
 	var errs, wrong []error
-	right := 0
+	next = make(map[string]int64)
 	for _, p := range s.survey(ctx, true) {
 		_, foreign := errors.AsType[*ChainError](p.err)
 		switch {
 		case p.err == nil:
-			right, next = right+1, max(next, int64(p.next))
+			s.most(next, p.next)
 		case foreign:
 			wrong = append(wrong, p.err)
 		default:
@@ -72,12 +73,12 @@ func (s *Sender) Check(ctx context.Context) (next int64, err error) {
 		}
 	}
 	switch {
-	case right > 0:
+	case len(next) > 0:
 		return next, nil
 	case len(errs) > 0 || len(wrong) == 0:
-		return 0, s.pool.none(errors.Join(errs...))
+		return nil, s.pool.none(errors.Join(errs...))
 	}
-	return 0, errors.Join(wrong...)
+	return nil, errors.Join(wrong...)
 }
 
 // Probe asks every node that was not told to be left alone how it is: of which chain, how high, whether it syncs. The
@@ -122,27 +123,52 @@ func (s *Sender) survey(ctx context.Context, all bool) []probe {
 	}
 	wait.Wait()
 	s.pool.compare(asked, probes)
+	s.count(ctx, probes)
 	return probes
 }
 
-// probe asks one node. Whether it syncs is not known where it does not say.
+// probe asks one node. Whether it syncs and what the signers have is not known where it does not say.
 func (s *Sender) probe(ctx context.Context, n *node, nonce bool) (p probe) {
 	calls := []rpc.BatchElem{
 		{Method: "eth_syncing", Result: &p.syncing},
 		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &p.newest},
 	}
 	if nonce {
-		calls = append(calls, rpc.BatchElem{Method: "eth_getTransactionCount", Args: []any{s.from, "pending"}, Result: &p.next})
+		next, more := s.nonces("pending")
+		p.next, calls = next, append(calls, more...)
+	}
+	must := len(calls)
+	p.balance = make([]*hexutil.Big, len(s.accounts))
+	for i, a := range s.accounts {
+		calls = append(calls, rpc.BatchElem{Method: "eth_getBalance", Args: []any{a.from, "latest"}, Result: &p.balance[i]})
 	}
 	if p.err = s.batchAt(ctx, n, calls); p.err != nil {
 		return p
 	}
-	for _, c := range calls[1:] {
+	for _, c := range calls[1:must] {
 		if c.Error != nil {
 			p.err = s.elemError(ctx, c)
 		}
 	}
 	return p
+}
+
+// count notes the signers' balances as the highest node has them.
+func (s *Sender) count(ctx context.Context, probes []probe) {
+	var best *probe
+	for i := range probes {
+		if p := &probes[i]; p.err == nil && (best == nil || p.newest.Number > best.newest.Number) {
+			best = p
+		}
+	}
+	if best == nil {
+		return
+	}
+	for i, a := range s.accounts {
+		if b := best.balance[i]; b != nil {
+			s.holds(ctx, a, b.ToInt())
+		}
+	}
 }
 
 // due says whether a probe may go to n: also to one of another chain, which may be ours again.

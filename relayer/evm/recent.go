@@ -8,8 +8,8 @@ import (
 // recent keeps what Plan was told of an intent, so that Prepare, which follows it at once, asks nothing again. The fee cap
 // has room for the base fee to double, which takes six full blocks.
 type recent struct {
-	mu   sync.Mutex
-	byID map[string]told
+	mu sync.Mutex
+	by map[string]told // by scope and intent
 }
 
 type told struct {
@@ -23,20 +23,20 @@ const (
 )
 
 // put keeps a quote. Where there are too many all are forgotten: it costs a call each.
-func (r *recent) put(id string, q quote, now time.Time) {
+func (r *recent) put(key string, q quote, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.byID == nil || len(r.byID) >= recentMost {
-		r.byID = make(map[string]told)
+	if r.by == nil || len(r.by) >= recentMost {
+		r.by = make(map[string]told)
 	}
-	r.byID[id] = told{q, now}
+	r.by[key] = told{q, now}
 }
 
 // take gives the quote once, if it is young.
-func (r *recent) take(id string, now time.Time) (quote, bool) {
+func (r *recent) take(key string, now time.Time) (quote, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t, ok := r.byID[id]
-	delete(r.byID, id)
+	t, ok := r.by[key]
+	delete(r.by, key)
 	return t.quote, ok && now.Sub(t.at) < recentFor
 }

@@ -27,7 +27,7 @@ func TestRecent(t *testing.T) {
 	for i := range 3 * recentMost {
 		r.put(fmt.Sprint(i), quote{}, now)
 	}
-	if len(r.byID) > recentMost {
-		t.Errorf("%d quotes are kept, want at most %d", len(r.byID), recentMost)
+	if len(r.by) > recentMost {
+		t.Errorf("%d quotes are kept, want at most %d", len(r.by), recentMost)
 	}
 }

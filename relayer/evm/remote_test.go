@@ -137,7 +137,7 @@ func TestRemote(t *testing.T) {
 			t.Parallel()
 			c, cfg := withTokens(t)
 			own := open(t, cfg)
-			cfg.Signer = remote(t, signerScript{kind: kind, key: evm.NewKeystore(chain.DevKey())}, 0)
+			cfg.Signers = []evm.Signer{remote(t, signerScript{kind: kind, key: evm.NewKeystore(chain.DevKey())}, 0)}
 			s := open(t, cfg)
 			for n, in := range []intents.Intent{payment(0), tokens("USDC", 1, 700)} {
 				_, want := preparedFor(t, own, in, int64(n))
@@ -202,7 +202,7 @@ func TestRemoteFails(t *testing.T) {
 		}
 		for _, s.kind = range []evm.RemoteKind{evm.Clef, evm.Web3Signer} {
 			cfg := config(t, scripted(t, quiet()))
-			cfg.Signer = remote(t, s, 0)
+			cfg.Signers = []evm.Signer{remote(t, s, 0)}
 			sender := open(t, cfg)
 			a, err := sender.Prepare(t.Context(), payment(0), slot(sender, 0), intents.First, nil)
 			if err == nil || isRefused(err) || a.Bytes != nil {
@@ -221,7 +221,7 @@ func TestRemoteSlow(t *testing.T) {
 	let := make(chan struct{})
 	slow := func(http.ResponseWriter, string) bool { <-let; return false }
 	cfg := config(t, scripted(t, quiet()))
-	cfg.Signer = remote(t, signerScript{kind: evm.Web3Signer, key: evm.NewKeystore(chain.DevKey()), says: slow}, 50*time.Millisecond)
+	cfg.Signers = []evm.Signer{remote(t, signerScript{kind: evm.Web3Signer, key: evm.NewKeystore(chain.DevKey()), says: slow}, 50*time.Millisecond)}
 	t.Cleanup(func() { close(let) }) // before the server closes
 	s := open(t, cfg)
 	if a, err := s.Prepare(t.Context(), payment(0), slot(s, 0), intents.First, nil); !errors.Is(err, context.DeadlineExceeded) || isRefused(err) {

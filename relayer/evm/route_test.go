@@ -127,8 +127,10 @@ func newRoute(t *testing.T, store *memstore.Store, cfg evm.Config, change ...fun
 	r := &route{T: t, store: store, sender: open(t, cfg)}
 	next, err := r.sender.Check(t.Context())
 	r.must(err)
-	_, err = store.OpenSigner(t.Context(), intents.Signer{Scope: r.sender.Scope(), Next: next, Window: 64})
-	r.must(err)
+	for _, scope := range r.sender.Scopes() {
+		_, err = store.OpenSigner(t.Context(), intents.Signer{Scope: scope, Next: next[scope], Window: 64})
+		r.must(err)
+	}
 	rc := relayer.Config{Route: "payouts", Topic: "payouts", Concurrency: 1, Owner: "w1", ObserveEvery: time.Millisecond, Logger: cfg.Logger,
 		SubmitTimeout: 20 * time.Second, ReviewAfter: time.Hour, ConfirmAfter: time.Hour}
 	for _, c := range change {

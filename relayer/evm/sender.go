@@ -1,36 +1,28 @@
 package evm
 
 import (
-	"context"
-	"fmt"
 	"log/slog"
 	"math/big"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync/atomic"
-
-	"github.com/ethereum/go-ethereum/common"
-
-	"github.com/nsqrelayer/relayer/intents"
 )
 
-// Sender sends transfers of the native coin and of tokens, and calls with data, of one signer on one chain. It is safe for
-// concurrent use.
+// Sender sends transfers of the native coin and of tokens, and calls with data, of some signers on one chain. It is safe
+// for concurrent use.
 type Sender struct {
-	cfg     Config
-	from    common.Address
-	chain   *big.Int
-	scope   string
-	pool    *pool
-	http    *http.Client // sends
-	calls   atomic.Int64 // ids of sends
-	prices  prices
-	pace    pace
-	recent  recent
-	toldLow atomic.Int64 // when a low balance was last told, in Unix nanoseconds
-	scrub   *strings.Replacer
-	log     *slog.Logger
+	cfg      Config
+	accounts []*account // one of each signer
+	chain    *big.Int
+	pool     *pool
+	http     *http.Client // sends
+	calls    atomic.Int64 // ids of sends
+	prices   prices
+	pace     pace
+	recent   recent
+	scrub    *strings.Replacer
+	log      *slog.Logger
 }
 
 // New makes a sender. Nothing is dialed; see [Sender.Check]. Errors: those of [Config.Validate].
@@ -50,11 +42,13 @@ func New(cfg Config) (*Sender, error) {
 		}
 		nodes, urls = append(nodes, n), append(urls, u)
 	}
-	from := cfg.Signer.Address()
+	var accounts []*account
+	for _, signer := range cfg.Signers {
+		accounts = append(accounts, newAccount(cfg.ChainID, signer))
+	}
 	return &Sender{
-		cfg: cfg, from: from, chain: new(big.Int).SetUint64(cfg.ChainID),
-		scope: fmt.Sprintf("evm:%d:%s", cfg.ChainID, from),
-		pool:  newPool(nodes), http: newHTTP(transport), scrub: newScrubber(urls...), log: cfg.Logger,
+		cfg: cfg, accounts: accounts, chain: new(big.Int).SetUint64(cfg.ChainID),
+		pool: newPool(nodes), http: newHTTP(transport), scrub: newScrubber(urls...), log: cfg.Logger,
 	}, nil
 }
 
@@ -64,31 +58,4 @@ func (s *Sender) Close() {
 		n.rpc.Close()
 	}
 	s.http.CloseIdleConnections()
-}
-
-// Scope names the counter of the slots: "evm:", chain id, ":", the signer's address.
-func (s *Sender) Scope() string { return s.scope }
-
-// Plan checks the intent, estimates its gas and prices it at the cap. It returns a *intents.RefusedError for an asset,
-// destination, amount or data that no transaction of the route can carry, and where the token or the recipient reverts. A
-// node of another chain, a base fee above the cap and a signer without funds or tokens mean: not now.
-func (s *Sender) Plan(ctx context.Context, in intents.Intent) (intents.Plan, error) {
-	p, err := s.payment(in)
-	if err != nil {
-		return intents.Plan{}, err
-	}
-	q, err := s.ask(ctx, in, p)
-	if err != nil {
-		return intents.Plan{}, err
-	}
-	s.low(ctx, q.balance)
-	f, err := s.fees(q, s.cfg.MaxFeePerGas)
-	if err != nil {
-		return intents.Plan{}, err
-	}
-	if need := new(big.Int).Add(p.value, times(f.cap, q.gas)); q.balance.Cmp(need) < 0 {
-		return intents.Plan{}, fmt.Errorf("signer %s has %v wei and needs %v", s.from, q.balance, need)
-	}
-	cost := s.cost(in, q.gas)
-	return intents.Plan{Slot: intents.Counter, Scope: s.scope, Cost: cost, Weight: s.cfg.Weight, Again: intents.Always, Seen: true}, nil
 }

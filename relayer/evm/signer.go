@@ -24,18 +24,18 @@ type Signer interface {
 }
 
 // sign has tx signed and checks what came back: the same transaction, from our address.
-func (s *Sender) sign(ctx context.Context, tx *types.Transaction) (*types.Transaction, error) {
-	signed, err := s.cfg.Signer.SignTx(ctx, tx, s.chain)
+func (a *account) sign(ctx context.Context, tx *types.Transaction, chain *big.Int) (*types.Transaction, error) {
+	signed, err := a.signer.SignTx(ctx, tx, chain)
 	if err != nil {
-		return nil, fmt.Errorf("sign for %s: %w", s.from, err)
+		return nil, fmt.Errorf("sign for %s: %w", a.from, err)
 	}
-	rules := types.LatestSignerForChainID(s.chain)
+	rules := types.LatestSignerForChainID(chain)
 	from, err := types.Sender(rules, signed)
 	if err != nil {
-		return nil, fmt.Errorf("sign for %s: %w", s.from, err)
+		return nil, fmt.Errorf("sign for %s: %w", a.from, err)
 	}
-	if from != s.from || signed.Type() != tx.Type() || rules.Hash(signed) != rules.Hash(tx) {
-		return nil, fmt.Errorf("sign for %s: got another transaction, or one of %s", s.from, from)
+	if from != a.from || signed.Type() != tx.Type() || rules.Hash(signed) != rules.Hash(tx) {
+		return nil, fmt.Errorf("sign for %s: got another transaction, or one of %s", a.from, from)
 	}
 	return signed, nil
 }

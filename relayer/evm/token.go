@@ -66,7 +66,7 @@ func abiCall(signature string, args ...any) []byte {
 
 // funded asks whether the signer has the tokens now; nothing is asked of a payment in the native coin. Its error means:
 // not now.
-func (s *Sender) funded(ctx context.Context, in intents.Intent) error {
+func (s *Sender) funded(ctx context.Context, acct *account, in intents.Intent) error {
 	token, ok := s.cfg.Tokens[in.Asset]
 	if !ok {
 		return nil
@@ -75,7 +75,7 @@ func (s *Sender) funded(ctx context.Context, in intents.Intent) error {
 	args := struct {
 		To   common.Address `json:"to"`
 		Data hexutil.Bytes  `json:"data"`
-	}{token.Address, abiCall("balanceOf(address)", s.from)}
+	}{token.Address, abiCall("balanceOf(address)", acct.from)}
 	err := s.batch(ctx, []rpc.BatchElem{{Method: "eth_call", Args: []any{args, "latest"}, Result: &word}})
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (s *Sender) funded(ctx context.Context, in intents.Intent) error {
 		return fmt.Errorf("%s at %s answers balanceOf with %d bytes: no ERC-20 token", in.Asset, token.Address, len(word))
 	}
 	if have := new(big.Int).SetBytes(word); have.Cmp(in.Amount.Big()) < 0 {
-		return fmt.Errorf("signer %s has %v of %s and needs %v", s.from, have, in.Asset, in.Amount)
+		return fmt.Errorf("signer %s has %v of %s and needs %v", acct.from, have, in.Asset, in.Amount)
 	}
 	return nil
 }
@@ -110,14 +110,14 @@ func (l logs) MarshalJSON() ([]byte, error) {
 // unmoved says why a receipt of success does not show a token's payment: status 1 is what the contract makes of it. Some
 // tokens answer false instead of reverting, some keep a part of the amount. Only Transfer(signer, destination, amount) of
 // the token itself counts.
-func (s *Sender) unmoved(in intents.Intent, logs logs) string {
+func (s *Sender) unmoved(acct *account, in intents.Intent, logs logs) string {
 	token, ok := s.cfg.Tokens[in.Asset]
 	if !ok {
 		return ""
 	}
 	word := func(a common.Address) common.Hash { return common.BytesToHash(a[:]) }
 	want := []common.Hash{
-		crypto.Keccak256Hash([]byte("Transfer(address,address,uint256)")), word(s.from), word(common.HexToAddress(in.Destination)),
+		crypto.Keccak256Hash([]byte("Transfer(address,address,uint256)")), word(acct.from), word(common.HexToAddress(in.Destination)),
 	}
 	for _, l := range logs {
 		if l.Address == token.Address && slices.Equal(l.Topics, want) && len(l.Data) == 32 && new(big.Int).SetBytes(l.Data).Cmp(in.Amount.Big()) == 0 {

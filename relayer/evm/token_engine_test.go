@@ -24,7 +24,7 @@ type shop struct {
 func newShop(t *testing.T, s *evm.Sender) *shop {
 	sh := &shop{T: t}
 	sh.store = memstore.New(memstore.Config{Now: func() time.Time { return time.Now().Add(time.Duration(sh.ahead.Load())) }})
-	if _, err := sh.store.OpenSigner(t.Context(), intents.Signer{Scope: s.Scope(), Window: 16}); err != nil {
+	if _, err := sh.store.OpenSigner(t.Context(), intents.Signer{Scope: s.Scopes()[0], Window: 16}); err != nil {
 		t.Fatal(err)
 	}
 	cfg := relayer.Config{Route: "payouts", Topic: "intents.payouts", Owner: "w1", Concurrency: 1}
