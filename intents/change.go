@@ -28,6 +28,7 @@ type Change struct {
 	Before, After Intent
 	Event         Event // Kind 0: none
 	Slot          SlotEnd
+	Freeze        string // not empty: the signer of After's slot is to give out no numbers, and why
 }
 
 // Empty says whether there is nothing to write.

@@ -6,7 +6,8 @@ import "time"
 const firstWatch = time.Second
 
 // Conclude decides what a sender's result means for the row as it stands under lock. cl is the claim the result was
-// made under; claim id and row are compared for permissions, never for facts.
+// made under; claim id and row are compared for permissions, never for facts. Is the number of bytes used that were
+// never sent before, another sends with the signer: it is frozen.
 //
 // Errors: ErrMoved when a permission met a row that others moved (the evidence is still to be written).
 func Conclude(in Intent, cl Claimed, r Result, actor string, now time.Time) (Change, error) {
@@ -28,7 +29,11 @@ func Conclude(in Intent, cl Claimed, r Result, actor string, now time.Time) (Cha
 	case r.Verdict == Declined && in.Slot.Kind == Key && in.Calls == 1:
 		return withDetail(move(in, Failed, ReasonDeclined, actor, now), r), nil
 	}
-	return endClaim(in, r, in.Calls, actor, now), nil
+	c := endClaim(in, r, in.Calls, actor, now)
+	if r.Taken && in.Calls == 1 && in.Slot.Kind == Counter {
+		c.Freeze = taken(in.Slot.Number)
+	}
+	return c, nil
 }
 
 // concludeFact writes what is true whoever brings it: also from needs_review, also under another's claim.

@@ -214,3 +214,33 @@ func TestConcludeWatchesWhatMayHaveLeft(t *testing.T) {
 		}
 	}
 }
+
+// TestConcludeFreezes: only the first call ever made with a counter's bytes shows that another used its number.
+func TestConcludeFreezes(t *testing.T) {
+	counter := func(calls int) intents.Intent {
+		return row(intents.Settling, counterSlot(1), func(in *intents.Intent) { in.Calls = calls })
+	}
+	for name, tt := range map[string]struct {
+		in     intents.Intent
+		r      intents.Result
+		frozen bool
+	}{
+		"first call":                {counter(1), intents.Result{Taken: true}, true},
+		"second call":               {counter(2), intents.Result{Taken: true}, false},
+		"no word of it":             {counter(1), intents.Result{}, false},
+		"a key":                     {row(intents.Settling), intents.Result{Taken: true}, false},
+		"known after all":           {counter(1), intents.Result{Verdict: intents.Accepted, Ref: "0x", Taken: true}, false},
+		"the claim is not his":      {row(intents.Settling, counterSlot(1), func(in *intents.Intent) { in.ClaimID = "c9" }), intents.Result{Taken: true}, false},
+		"the claim has ended":       {row(intents.Settling, counterSlot(1), func(in *intents.Intent) { in.ClaimID = "" }), intents.Result{Taken: true}, false},
+		"accepted by now, too late": {row(intents.Confirming, counterSlot(1)), intents.Result{Taken: true}, false},
+	} {
+		cl := intents.Claimed{Intent: tt.in}
+		if name == "the claim is not his" {
+			cl.Intent.ClaimID = "c1"
+		}
+		ch, _ := intents.Conclude(tt.in, cl, tt.r, "w1", noon())
+		if (ch.Freeze != "") != tt.frozen {
+			t.Errorf("%s: freeze %q", name, ch.Freeze)
+		}
+	}
+}

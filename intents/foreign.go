@@ -108,9 +108,15 @@ func (s Signer) Look(next int64) Signer {
 	return s
 }
 
-// Displaced freezes a signer of whom a foreign transaction used a number. One that is frozen stays so.
+// taken is why a signer is frozen whose number is used although we never sent anything with it.
+func taken(number int64) string {
+	return fmt.Sprintf("number %d was used before we ever sent anything with it: another sends with this signer", number)
+}
+
+// Displaced freezes a signer of whom a foreign transaction used a number. One that is frozen stays so; only what used a
+// number of which no more was known is told now.
 func (s Signer) Displaced(number int64, f Foreign) Signer {
-	if s.Frozen == "" {
+	if s.Frozen == "" || s.Frozen == taken(number) {
 		s.Frozen = fmt.Sprintf("number %d was used by %s, which is not ours: another sends with this signer", number, f.Hash)
 	}
 	return s

@@ -41,6 +41,7 @@ type Result struct {
 	After    time.Duration // when to look again; 0: the caller's default
 	Calm     time.Duration // shut the throttle for so long; 0: not at all
 	Alive    bool          // the other side is in good health all the same: no sign of an outage, whatever the verdict
+	Taken    bool          // Counter: the slot's number is used, and nobody knows these bytes; see Conclude
 	Evidence []byte        // JSON: what was asked and answered, without secrets; empty: none
 }
 

@@ -20,7 +20,8 @@ type sheet struct {
 	ended    []ended
 	sums     map[purse]*sum
 	captures []capture
-	signers  map[string]int64 // next number by scope
+	signers  map[string]int64  // next number by scope
+	frozen   map[string]string // why, by scope
 }
 
 // moved is a row that is updated.
@@ -88,6 +89,7 @@ func (s *sheet) add(r *row, c intents.Change, looks int) intents.Intent {
 	}
 	s.hold(c)
 	s.end(c)
+	s.freeze(c)
 	return after
 }
 
@@ -121,6 +123,17 @@ func (s *sheet) end(c intents.Change) {
 	s.ended = append(s.ended, ended{slot.ID, c.Slot == intents.SlotFill, c.Event.At, c.Event.Detail})
 }
 
+// freeze notes a signer that is to give out no numbers.
+func (s *sheet) freeze(c intents.Change) {
+	if c.Freeze == "" {
+		return
+	}
+	if s.frozen == nil {
+		s.frozen = map[string]string{}
+	}
+	s.frozen[c.After.Slot.Scope] = c.Freeze
+}
+
 func sameTimers(a, b intents.Intent) bool {
 	return a.DueAt.Equal(b.DueAt) && a.TryAt.Equal(b.TryAt) && a.WatchAt.Equal(b.WatchAt)
 }
@@ -145,6 +158,7 @@ func (s *sheet) write(ctx context.Context, q queryer) (stored int, err error) {
 	s.writeAttempts(b)
 	s.writeSlots(b)
 	s.writeAccounts(b)
+	s.writeSigners(b)
 	if b.empty() {
 		return 0, nil
 	}

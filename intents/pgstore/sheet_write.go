@@ -122,6 +122,9 @@ const (
  closed_at = case when not u.fill then u.at end, evidence = u.evidence
  from unnest(?::bigint[], ?::boolean[], ?::timestamptz[], ?::bytea[]) u(key, fill, at, evidence)
  where s.key = u.key and s.closed_at is null`
+	// One that is frozen already stays so for its first reason.
+	freezeSigners = `update signers s set frozen = u.why from unnest(?::text[], ?::text[]) u(scope, why)
+ where s.scope = u.scope and s.frozen is null`
 	updateSigners = `update signers s set next = u.next from unnest(?::text[], ?::bigint[]) u(scope, next) where s.scope = u.scope`
 )
 
@@ -154,6 +157,9 @@ func (s *sheet) writeSlots(b *statement) {
 		}
 		b.with("d", updateSlots, c.args()...)
 	}
+}
+
+func (s *sheet) writeSigners(b *statement) {
 	if len(s.signers) > 0 {
 		c := newColumns([]uint32{oidText, oidInt8}, len(s.signers))
 		for _, scope := range slices.Sorted(maps.Keys(s.signers)) {
@@ -161,6 +167,14 @@ func (s *sheet) writeSlots(b *statement) {
 			c[1].int8(s.signers[scope])
 		}
 		b.with("g", updateSigners, c.args()...)
+	}
+	if len(s.frozen) > 0 {
+		c := newColumns([]uint32{oidText, oidText}, len(s.frozen))
+		for _, scope := range slices.Sorted(maps.Keys(s.frozen)) {
+			c[0].text(scope)
+			c[1].text(s.frozen[scope])
+		}
+		b.with("f", freezeSigners, c.args()...)
 	}
 }
 

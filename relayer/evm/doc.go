@@ -1,6 +1,6 @@
 // Package evm is the way out to EVM chains: transfers of the native coin and of ERC-20 tokens, calls with data, EIP-1559.
 //
-// A slot is a nonce of one signer on one chain. Its number comes from the store; Prepare signs, the bytes are stored,
+// A slot is a nonce of one signer on one chain; a route may have several signers, and the claim picks. Its number comes from the store; Prepare signs, the bytes are stored,
 // and only stored bytes are sent. Sending the same bytes again is harmless for ever, so nothing here depends on telling
 // one error from another: a verdict decides when to look again, never whether a payment is dead. What became of it is
 // told by receipts, at the configured depth, checked against the canonical chain and the intent.
@@ -10,7 +10,7 @@
 //	our hash                                       accepted
 //	another hash, none, no JSON-RPC, wrong id      unknown, and an alarm
 //	the node has these bytes already               accepted
-//	the nonce is used, or another is in the pool   unknown: observing tells
+//	the nonce is used, or another is in the pool   looked for by hash: accepted, else unknown
 //	not now (gap, fee, pool, funds, sync, policy)  not sent
 //	rate limit, HTTP 429                           not sent, calm
 //	invalid for every node                         unknown, and an alarm
@@ -20,6 +20,9 @@
 //	no answer, a byte written                      unknown
 //
 // Text is looked at before codes, since codes mean different things to different nodes.
+//
+// A used nonce and bytes that no node knows and no call ever sent mean that another sends with the signer: the store
+// freezes it. Bytes that were refused because there were too many calls are looked for before they go out again.
 //
 // # What is done about bytes that no block takes
 //

@@ -341,7 +341,10 @@ func TestDisplaced(t *testing.T) {
 	tx := outside(t, st.chain, 0, stranger, 77) // the store still thinks 0 is the next
 	in, err := st.store.Create(t.Context(), payment(1), true, "test")
 	st.must(err)
-	st.deliver(in.ID) // nonce too low
+	st.deliver(in.ID) // nonce too low, for bytes never sent before
+	if sg := st.signer(); sg.Frozen == "" {
+		t.Errorf("case 77: not frozen at the first nonce too low: %+v", sg)
+	}
 	free := st.until(in.ID, intents.Authorized)
 	if sg := st.signer(); sg.Frozen == "" || !strings.Contains(sg.Frozen, tx.Hash().Hex()) || sg.Next != 1 || free.Slot.Kind != intents.NoSlot {
 		t.Errorf("case 77: signer %+v, intent %+v", sg, free)

@@ -21,6 +21,7 @@ type Sender struct {
 	prices   prices
 	pace     pace
 	recent   recent
+	refused  refusals
 	scrub    *strings.Replacer
 	log      *slog.Logger
 }

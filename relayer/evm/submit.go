@@ -20,6 +20,10 @@ import (
 // go to one node, and where that did not take them, or may not have, to the next: the same bytes in one slot are one
 // broadcast, however many nodes hear of it. No node is called twice.
 //
+// Where a node says that the number is used, or refused these bytes before because there were too many calls, they are
+// looked for by their hash: known, they are accepted. Used, and known to nobody, and never sent by this call, the number was
+// taken by another.
+//
 // It does not go through go-ethereum's client, which does not compare the ids of answers over HTTP and takes the error of
 // an answer that holds both an error and a result.
 func (s *Sender) Submit(ctx context.Context, a intents.Attempt) intents.Result {
@@ -30,20 +34,34 @@ func (s *Sender) Submit(ctx context.Context, a intents.Attempt) intents.Result {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	var t tally
+	if s.refused.has(a.Name) {
+		t.known, _ = s.lookup(ctx, a.Name)
+	}
+	s.broadcast(ctx, a, &t)
+	if t.taken && !t.accepted {
+		t.known, t.lost = s.lookup(ctx, a.Name)
+	}
+	if len(t.calls) > 0 || t.known {
+		s.refused.note(a.Name, t.busy && !t.accepted)
+	}
+	return t.result(a.Name, s.pool, ctx.Err())
+}
+
+// broadcast sends to one node after the other until one has the bytes, or nothing better can come of it.
+func (s *Sender) broadcast(ctx context.Context, a intents.Attempt, t *tally) {
 	var asked []*node
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && !t.known {
 		n := s.pool.takeFirst(time.Now(), asked)
 		if n == nil {
-			break
+			return
 		}
 		asked = append(asked, n)
 		ans, r := s.submitAt(ctx, n, a, asked)
 		t.add(r, s.evidence(ans, r.alarm))
 		if r.ends() {
-			break
+			return
 		}
 	}
-	return t.result(s.pool, ctx.Err())
 }
 
 // submitAt sends to one node, and notes how it did. While others are left it gets half of the time.

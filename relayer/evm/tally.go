@@ -10,9 +10,12 @@ import (
 type tally struct {
 	ref      string
 	accepted bool // one has them
-	unsure   bool // one may have them
+	unsures  int  // how many may have them
 	alive    bool // one said something other than: fewer calls
 	taken    bool // one said that the number is used: most often by these bytes, sent by a process that died
+	busy     bool // one asked for fewer calls
+	known    bool // one was found to have them
+	lost     bool // they were looked for at all nodes, and none has them
 	after    time.Duration
 	calm     time.Duration
 	calls    []evidence
@@ -29,22 +32,27 @@ func (t *tally) add(r ruling, e evidence) {
 		t.accepted, t.ref = true, r.ref
 	case intents.NotSent:
 	default:
-		t.unsure = true
+		t.unsures++
 	}
 	t.alive = t.alive || !r.busy && !r.broken && e.Status != 0
 	t.taken = t.taken || r.class == taken
+	t.busy = t.busy || r.busy
 	t.after, t.calm = sooner(t.after, r.after), sooner(t.calm, r.calm)
 }
 
 // result: who has the bytes decides. They were surely not sent only where no node that was asked may have them. The
 // throttle is calmed when nothing is left but nodes that ask for fewer calls. A node that says the number is used is well.
 // ended is the context's error.
-func (t *tally) result(p *pool, ended error) intents.Result {
-	if t.accepted {
+func (t *tally) result(hash string, p *pool, ended error) intents.Result {
+	switch {
+	case t.accepted:
 		return intents.Result{Verdict: intents.Accepted, Ref: t.ref, Evidence: encode(t.calls)}
+	case t.known:
+		found := evidence{Call: "eth_getTransactionByHash", Answered: true, Note: "a node has it"}
+		return intents.Result{Verdict: intents.Accepted, Ref: hash, Evidence: encode(append(t.calls, found))}
 	}
-	r := intents.Result{Verdict: intents.NotSent, After: t.after, Alive: t.taken, Evidence: encode(t.calls)}
-	if t.unsure {
+	r := intents.Result{Verdict: intents.NotSent, After: t.after, Alive: t.taken, Taken: t.foreign(), Evidence: encode(t.calls)}
+	if t.unsures > 0 {
 		r.Verdict = intents.Unknown
 	}
 	rest, calm := p.rest(time.Now())
@@ -63,3 +71,7 @@ func (t *tally) result(p *pool, ended error) intents.Result {
 	}
 	return r
 }
+
+// foreign says whether the number was surely used by other bytes, if nobody sent these before: the first node that may
+// have them says it is used, and nobody has them.
+func (t *tally) foreign() bool { return t.taken && t.lost && t.unsures == 1 }

@@ -59,6 +59,9 @@ func (s *Store) write(r *record, c intents.Change) {
 	s.tell(r, c.Event)
 	s.hold(c)
 	s.end(c)
+	if sg := s.signers[c.After.Slot.Scope]; c.Freeze != "" && sg.Frozen == "" {
+		sg.Frozen = c.Freeze
+	}
 }
 
 // tell adds a line to the timeline. What is noted under a version is numbered after the change that made it.

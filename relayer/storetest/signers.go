@@ -17,6 +17,7 @@ func signerTests() []test {
 		{"signers/by a person's order", signerOrder},
 		{"signers/the window counts what the chain has not used", signerWindow},
 		{"signers/numbers at once", signerAtOnce},
+		{"signers/a number that was never sent is used", signerTaken},
 	}
 }
 
@@ -141,5 +142,34 @@ func signerAtOnce(f *fixture) {
 			f.Errorf("number %d was given out twice or leaves a gap", n)
 		}
 		given[n] = true
+	}
+}
+
+// signerTaken: what the first call ever made with bytes is told of their number freezes the signer in the same commit. A
+// later call proves nothing of the kind: the first may have used it.
+func signerTaken(f *fixture) {
+	f.signer(5, 8)
+	taken := intents.Result{Verdict: intents.Unknown, Taken: true, After: soon}
+	cl := f.counter()
+	f.attach(cl.Slot(), 1, "tx")
+	in := f.complete(cl, intents.Result{Verdict: intents.Unknown, After: soon})
+	f.complete(f.claim(f.counted(in)), taken)
+	if s := f.readSigner(); s.Frozen != "" {
+		f.Errorf("frozen by a second call: %+v", s)
+	}
+	first := f.counter()
+	f.attach(first.Slot(), 1, "tx of another")
+	in = f.complete(first, taken)
+	f.stands(in, intents.Settling, 4, "")
+	s := f.readSigner()
+	if s.Frozen == "" || s.Next != 7 || s.Open != 2 {
+		f.Errorf("signer: %+v, want it frozen", s)
+	}
+	f.refused(f.counted(f.taken()), intents.WhyFrozen)
+	f.complete(first, taken)
+	_, err := f.Freeze(f.ctx, f.scope, "rotation", "ann")
+	f.must(err)
+	if again := f.readSigner(); again.Frozen != s.Frozen+"; rotation (ann)" {
+		f.Errorf("frozen: %q", again.Frozen)
 	}
 }
