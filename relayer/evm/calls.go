@@ -2,6 +2,7 @@ package evm
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -79,12 +80,27 @@ func (s *Sender) callAt(ctx context.Context, n *node, calls []rpc.BatchElem) err
 		s.noteError(ctx, n, err)
 		return s.callError(ctx, "batch of "+calls[min(1, len(calls)-1)].Method, err, true) // behind eth_chainId
 	}
-	if slices.ContainsFunc(calls, func(c rpc.BatchElem) bool { return isLimit(c.Error) }) {
-		s.pool.cool(n, 0)
-	} else {
-		s.pool.good(n)
+	for _, c := range calls {
+		if isLimit(c.Error) {
+			s.pool.cool(n, asked(c.Error))
+			return nil
+		}
 	}
+	s.pool.good(n)
 	return nil
+}
+
+// asked is for how long an error of a call asks for fewer; 0: it does not say.
+func asked(err error) time.Duration {
+	e, ok := errors.AsType[rpc.DataError](err)
+	if !ok {
+		return 0
+	}
+	data, err := json.Marshal(e.ErrorData())
+	if err != nil {
+		return 0
+	}
+	return backoff(data)
 }
 
 // noteError tells the pool of a call that failed as a whole. What the caller cut off is not the node's fault.

@@ -42,6 +42,10 @@ func (a answer) judge(hash string) ruling {
 	case 401, 403, 404, 405, 413:
 		return ruling{verdict: intents.NotSent, after: cmp.Or(a.retryAfter, configWait), alarm: "the endpoint refuses our calls", broken: true}
 	case 429:
+		var r reply
+		if json.Unmarshal(a.body, &r) == nil && r.Error != nil {
+			a.retryAfter = cmp.Or(a.retryAfter, backoff(r.Error.Data))
+		}
 		return a.busy()
 	}
 	return ruling{after: a.retryAfter, calm: a.retryAfter, asked: a.retryAfter, busy: a.retryAfter > 0, broken: true}
@@ -57,9 +61,24 @@ type reply struct {
 	ID     json.RawMessage `json:"id"`
 	Result json.RawMessage `json:"result"`
 	Error  *struct {
-		Code    int    `json:"code"`
-		Message string `json:"message"`
+		Code    int             `json:"code"`
+		Message string          `json:"message"`
+		Data    json.RawMessage `json:"data"`
 	} `json:"error"`
+}
+
+// backoff reads for how long an error asks for fewer calls: data.rate.backoff_seconds, as Infura writes it. 0: it does not
+// say. At most intents.MostRetry.
+func backoff(data json.RawMessage) time.Duration {
+	var d struct {
+		Rate struct {
+			Seconds float64 `json:"backoff_seconds"`
+		} `json:"rate"`
+	}
+	if json.Unmarshal(data, &d) != nil || !(d.Rate.Seconds > 0) {
+		return 0
+	}
+	return time.Duration(min(d.Rate.Seconds, intents.MostRetry.Seconds()) * float64(time.Second))
 }
 
 func (a answer) judgeReply(hash string) ruling {
@@ -74,6 +93,7 @@ func (a answer) judgeReply(hash string) ruling {
 	case hasResult && r.Error != nil:
 		return ruling{alarm: "the node answers with a result and an error", broken: true}
 	case r.Error != nil:
+		a.retryAfter = cmp.Or(a.retryAfter, backoff(r.Error.Data))
 		return a.judgeError(r.Error.Code, r.Error.Message, hash)
 	case !hasResult:
 		return ruling{broken: true}

@@ -3,6 +3,7 @@ package evm
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -39,7 +40,8 @@ func (r reading) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	after := wire.RetryAfter(resp.Header, now, intents.MostRetry)
-	body, refuses := refusesList(io.LimitReader(resp.Body, maxRead))
+	body, refuses, wait := refusesList(io.LimitReader(resp.Body, maxRead))
+	after = cmp.Or(after, wait)
 	unavailable := resp.StatusCode == http.StatusServiceUnavailable && after > 0
 	if resp.StatusCode == http.StatusTooManyRequests || unavailable || refuses {
 		_ = resp.Body.Close()
@@ -52,16 +54,19 @@ func (r reading) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// refusesList looks at an answer and gives it back whole.
-func refusesList(body io.Reader) (whole io.Reader, refuses bool) {
+// refusesList looks at an answer and gives it back whole. wait is for how long it asks for fewer calls.
+func refusesList(body io.Reader) (whole io.Reader, refuses bool, wait time.Duration) {
 	buffered := bufio.NewReader(body)
 	if first, err := buffered.Peek(1); err != nil || first[0] != '{' {
-		return buffered, false
+		return buffered, false, 0
 	}
 	var one reply
 	start, err := io.ReadAll(io.LimitReader(buffered, maxPeek))
 	refuses = err == nil && json.Unmarshal(start, &one) == nil && one.Error != nil && classify(one.Error.Code, one.Error.Message) == limited
-	return io.MultiReader(bytes.NewReader(start), buffered), refuses
+	if refuses {
+		wait = backoff(one.Error.Data)
+	}
+	return io.MultiReader(bytes.NewReader(start), buffered), refuses, wait
 }
 
 // CloseIdleConnections lets http.Client reach the pool.
