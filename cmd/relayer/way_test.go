@@ -1,10 +1,14 @@
 package main
 
 import (
+	"crypto/ecdsa"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/internal/config"
@@ -45,5 +49,37 @@ func TestOpenRefuses(t *testing.T) {
 		if bad, ok := errors.AsType[*intents.InvalidError](err); !ok || bad.Field != field || strings.Contains(err.Error(), "SECRETKEY") {
 			t.Errorf("got %v, want an error that names %s", err, field)
 		}
+	}
+}
+
+// TestOpenSigners: each keystore is opened with its own passphrase, and one that is wrong is told by its file.
+func TestOpenSigners(t *testing.T) {
+	other, err := crypto.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for i, key := range []*ecdsa.PrivateKey{chain.DevKey(), other} {
+		file, err := chain.WriteKeystore(t.TempDir(), key, fmt.Sprintf("passphrase-%d", i+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	r := remoteRoute()
+	r.EVM.SignerURL, r.EVM.SignerKind, r.EVM.SignerAddress = config.Secret{}, "", nil
+	r.EVM.Keystore, r.EVM.Passphrase = files, config.NewSecret("passphrase-1\npassphrase-2")
+	w, err := openWay(r, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	want := fmt.Sprintf("[evm:%d:%s evm:%d:%s]", chain.ID, chain.DevAddress(), chain.ID, crypto.PubkeyToAddress(other.PublicKey))
+	if got := fmt.Sprint(w.(evmWay).Scopes()); got != want {
+		t.Errorf("scopes %s, want %s", got, want)
+	}
+	r.EVM.Passphrase = config.NewSecret("passphrase-1\npassphrase-3")
+	if _, err := openWay(r, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), files[1]) || strings.Contains(err.Error(), "passphrase-") {
+		t.Errorf("a wrong passphrase: %v, want the file's name alone", err)
 	}
 }
