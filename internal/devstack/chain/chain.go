@@ -50,6 +50,7 @@ type Chain struct {
 	mu      sync.Mutex // one block at a time; guards backend
 	backend *simulated.Backend
 	held    bool
+	alloc   types.GenesisAlloc
 
 	stop chan struct{}
 	done sync.WaitGroup
@@ -60,8 +61,8 @@ func Start(ctx context.Context, cfg Config) (*Chain, error) {
 	cfg.BlockTime = cmp.Or(cfg.BlockTime, time.Second)
 	alloc := types.GenesisAlloc{DevAddress(): {Balance: new(big.Int).Mul(big.NewInt(1_000_000), big.NewInt(1e18))}}
 	maps.Copy(alloc, cfg.Alloc)
-	c := &Chain{stop: make(chan struct{})}
-	if err := c.open(cmp.Or(cfg.HTTPAddr, "127.0.0.1:0"), alloc, cfg.PoolSlots); err != nil {
+	c := &Chain{stop: make(chan struct{}), alloc: alloc}
+	if err := c.open(cmp.Or(cfg.HTTPAddr, "127.0.0.1:0"), cfg.PoolSlots); err != nil {
 		return nil, fmt.Errorf("chain: %w", err)
 	}
 	if err := c.firstBlock(ctx); err != nil {
@@ -95,7 +96,7 @@ func (c *Chain) firstBlock(ctx context.Context) error {
 }
 
 // open starts the backend. It does not tell the port it got, so port 0 is chosen here, again if somebody was faster.
-func (c *Chain) open(addr string, alloc types.GenesisAlloc, slots uint64) error {
+func (c *Chain) open(addr string, slots uint64, modules ...string) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return err
@@ -105,7 +106,7 @@ func (c *Chain) open(addr string, alloc types.GenesisAlloc, slots uint64) error 
 		if err != nil {
 			return err
 		}
-		c.backend, err = newBackend(host, n, alloc, slots)
+		c.backend, err = newBackend(host, n, c.alloc, slots, modules)
 		if err == nil {
 			c.URL = "http://" + net.JoinHostPort(host, strconv.Itoa(n))
 			return nil
@@ -127,7 +128,7 @@ func choosePort(host, port string) (int, error) {
 }
 
 // newBackend turns the panic of a backend that cannot start, on a taken port for example, into an error.
-func newBackend(host string, port int, alloc types.GenesisAlloc, slots uint64) (b *simulated.Backend, err error) {
+func newBackend(host string, port int, alloc types.GenesisAlloc, slots uint64, modules []string) (b *simulated.Backend, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			why, ok := r.(error)
@@ -139,7 +140,7 @@ func newBackend(host string, port int, alloc types.GenesisAlloc, slots uint64) (
 	}()
 	return simulated.NewBackend(alloc, func(n *node.Config, e *ethconfig.Config) {
 		n.HTTPHost, n.HTTPPort = host, port
-		n.HTTPModules = []string{"eth", "net", "web3", "txpool", "debug"}
+		n.HTTPModules = append([]string{"eth", "net", "web3", "txpool", "debug"}, modules...)
 		n.HTTPVirtualHosts = []string{"*"}
 		if p := &e.TxPool; slots > 0 {
 			p.AccountSlots, p.AccountQueue, p.GlobalSlots, p.GlobalQueue = slots, slots, slots, slots

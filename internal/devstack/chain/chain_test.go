@@ -260,7 +260,7 @@ func TestTakenPort(t *testing.T) {
 		t.Errorf("started on a taken port: %v", err)
 	}
 	// The same, past the check that spares us the backend's leftovers.
-	if _, err := newBackend("127.0.0.1", l.Addr().(*net.TCPAddr).Port, nil, 0); !errors.Is(err, syscall.EADDRINUSE) {
+	if _, err := newBackend("127.0.0.1", l.Addr().(*net.TCPAddr).Port, nil, 0, nil); !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("the backend's panic is not an error of the port: %v", err)
 	}
 }
