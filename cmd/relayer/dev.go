@@ -134,7 +134,7 @@ func (d *dev) work(ctx context.Context) error {
 			leave()
 		}
 	})
-	err := d.proc.run(ctx)
+	err := d.proc.runServing(ctx, d.parts.web, d.log)
 	leave()
 	demo.Wait()
 	if err := errors.Join(err, failed); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/nsqrelayer/relayer/internal/devstack/nsq"
 	"github.com/nsqrelayer/relayer/internal/devstack/rpcproxy"
 	"github.com/nsqrelayer/relayer/internal/devstack/sink"
+	"github.com/nsqrelayer/relayer/internal/httpd"
 	"github.com/nsqrelayer/relayer/internal/postgres"
 )
 
@@ -31,6 +32,7 @@ type devParts struct {
 	chain *chain.Chain
 	proxy *rpcproxy.Proxy // nil without faults
 	sink  *sink.Sink
+	web   *httpd.Server
 
 	rpc      string // URL of the chain, or of what stands before it
 	dsn      string
@@ -40,7 +42,7 @@ type devParts struct {
 }
 
 func (d *dev) startParts(ctx context.Context) error {
-	for _, start := range []func(context.Context) error{d.startDir, d.startNSQ, d.startPostgres, d.migrate, d.startChain, d.startProxy, d.startSink} {
+	for _, start := range []func(context.Context) error{d.startDir, d.startNSQ, d.startPostgres, d.migrate, d.startChain, d.startProxy, d.startSink, d.startHTTP} {
 		if err := untilListening(ctx, start); err != nil {
 			return err
 		}

@@ -127,6 +127,7 @@ func (d *dev) tellAddresses() {
 	if p.nsq != nil {
 		fmt.Fprintf(d.out, "  nsqadmin  http://%s/topics/intents.payouts\n", p.nsq.AdminHTTP)
 	}
+	fmt.Fprintf(d.out, "  metrics   http://%s/metrics\n", p.web.Addr())
 	if p.pg != nil {
 		fmt.Fprintf(d.out, "  psql      %s\n", p.pg.Psql("relayer"))
 	}

@@ -107,10 +107,12 @@ func TestDevRefusesATakenPort(t *testing.T) {
 	}
 	defer l.Close()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	p := startDev(t, "--exit", "--nsqd-tcp-port", port)
-	p.exits(exitUsage)
-	if !strings.Contains(p.stderr.String(), "--nsqd-tcp-port") {
-		t.Error("the flag is not named")
+	for flag, value := range map[string]string{"--nsqd-tcp-port": port, "--http-address": l.Addr().String()} {
+		p := startDev(t, "--exit", flag, value)
+		p.exits(exitUsage)
+		if !strings.Contains(p.stderr.String(), flag) {
+			t.Errorf("%s is not named", flag)
+		}
 	}
 }
 

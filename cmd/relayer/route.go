@@ -22,6 +22,7 @@ type route struct {
 	way      way
 	store    *pgstore.Store
 	worker   *relayer.Worker
+	throttle *relayer.Throttle
 	consumer *nsqworker.Worker
 	probe    *relayer.Probe
 	sweeper  *relayer.Sweeper
@@ -40,18 +41,18 @@ func newRoute(name string, cfg config.Config, store *pgstore.Store, pub relayer.
 	}
 	engine := cfg.Engine(name)
 	engine.Owner, engine.Logger = owner, log
-	throttle := relayer.NewThrottle(settings.Throttle.Config())
+	r.throttle = relayer.NewThrottle(settings.Throttle.Config())
 	h := &handler{topic: settings.Topic}
 	if r.consumer, err = nsqworker.New(consumerConfig(cfg, settings, owner, r.log), h); err != nil {
 		return nil, err
 	}
 	r.probe = relayer.NewProbe(store, r.consumer, r.log)
-	if r.worker, err = relayer.NewWorker(engine, store, store, r.way, throttle, r.probe); err != nil {
+	if r.worker, err = relayer.NewWorker(engine, store, store, r.way, r.throttle, r.probe); err != nil {
 		return nil, err
 	}
 	h.worker = r.worker
 	r.sweeper = relayer.NewSweeper(engine, store, pub)
-	r.observer = relayer.NewObserver(engine, store, store, store, r.way, throttle)
+	r.observer = relayer.NewObserver(engine, store, store, store, r.way, r.throttle)
 	return r, nil
 }
 

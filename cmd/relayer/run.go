@@ -30,6 +30,13 @@ func (runCmd) Run(a *app) error {
 	}
 	ctx, stop := a.context()
 	defer stop()
+	web, err := listenHTTP(ctx, cfg, log) // first: a port that is taken is told before anything is claimed
+	if err != nil {
+		return settingError(err)
+	}
+	if web != nil {
+		defer web.Close()
+	}
 	p, err := openProcess(ctx, cfg, log)
 	if err != nil {
 		return settingError(err)
@@ -37,7 +44,7 @@ func (runCmd) Run(a *app) error {
 	defer p.close()
 	log.InfoContext(ctx, "relayer started", "version", version().Version, "routes", len(p.routes))
 	context.AfterFunc(ctx, stop) // a second signal ends the process
-	return settingError(p.run(ctx))
+	return settingError(p.runServing(ctx, web, log))
 }
 
 // settingError makes what a setting is to blame for exit 2.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/big"
 
 	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/internal/config"
@@ -27,6 +28,15 @@ type way interface {
 type runner interface {
 	// Run returns when ctx has ended.
 	Run(ctx context.Context)
+}
+
+// scoped is a way that numbers its slots in scopes, as those of kind "evm:<chain>:<address>".
+type scoped interface{ Scopes() []string }
+
+// purse is a way that has seen what its signers hold.
+type purse interface {
+	// Balances tells what was last seen of each scope, in wei. It asks nobody.
+	Balances() map[string]*big.Int
 }
 
 // signers is where counter scopes are made known.

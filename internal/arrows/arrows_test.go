@@ -27,6 +27,7 @@ var allowed = map[string][]string{
 	"relayer/storetest":  {"intents", "relayer", "relayer/memstore"},
 	"relayer/sendertest": {"intents", "relayer"},
 	"internal/config":    {"intents", "relayer"},
+	"internal/metrics":   {"intents", "relayer"},
 	"internal/pgtest":    {"internal/postgres"},
 }
 
@@ -39,6 +40,7 @@ var outside = map[string][]string{
 	"github.com/ethereum/go-ethereum/node": {"internal/devstack/"},
 	"github.com/lib/pq":                    {"intents/pgstore", "internal/postgres", "internal/pgtest"},
 	"github.com/jmoiron/sqlx":              {"intents/pgstore"},
+	"github.com/prometheus/client_golang/": {"internal/metrics", "cmd/"},
 	"golang.org/x/time/rate":               {"relayer", "cmd/", "internal/config"},
 }
 

@@ -27,6 +27,9 @@ func (c Config) Validate() error {
 	_, err := c.DSN()
 	v.add("database-url", err)
 	v.nsq()
+	if c.HTTPAddress != "" {
+		v.addresses("http-address", []string{c.HTTPAddress})
+	}
 	v.check(c.LogLevel == "" || slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel),
 		"log-level", c.LogLevel, "debug, info, warn or error")
 	v.check(slices.Contains([]string{"auto", "text", "json"}, c.LogFormat), "log-format", c.LogFormat, "auto, text or json")

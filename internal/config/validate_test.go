@@ -57,6 +57,7 @@ func TestNonsense(t *testing.T) {
 		{"half the HTTP addresses", "[nsq]", "[nsq]\nnsqd-tcp-address = [\"a:1\", \"b:1\"]\nnsqd-http-address = [\"a:2\"]", `nsq.nsqd-http-address: "a:2" is invalid, want none, or one for each of the 2 nsq.nsqd-tcp-address`},
 		{"no database", `database-url = "postgres://relayer@localhost/relayer?sslmode=disable"`, "", `database-url: "" is invalid, want postgres://user@host/database`},
 		{"another database", "postgres://", "mysql://", `relayer.toml:2: database-url: "mysql://localhost/***" is invalid`},
+		{"an address to serve without port", "[nsq]", "http-address = \"127.0.0.1\"\n[nsq]", `relayer.toml:3: http-address: "127.0.0.1" is invalid, want host:port`},
 		{"log-level", "[nsq]", "log-level = \"loud\"\n[nsq]", `log-level: "loud" is invalid, want debug, info, warn or error`},
 		{"log-format", "[nsq]", "log-format = \"xml\"\n[nsq]", `log-format: "xml" is invalid, want auto, text or json`},
 	}

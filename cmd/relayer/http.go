@@ -1,0 +1,101 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"syscall"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/nsqrelayer/relayer/intents"
+	"github.com/nsqrelayer/relayer/internal/config"
+	"github.com/nsqrelayer/relayer/internal/httpd"
+	"github.com/nsqrelayer/relayer/internal/metrics"
+)
+
+// listenHTTP takes http-address; the server is nil where none is set. Errors: *intents.InvalidError, with what set it.
+func listenHTTP(ctx context.Context, cfg config.Config, log *slog.Logger) (*httpd.Server, error) {
+	if cfg.HTTPAddress == "" {
+		return nil, nil
+	}
+	s, err := httpd.Listen(ctx, httpd.Config{Addr: cfg.HTTPAddress, Logger: log})
+	if err != nil {
+		bad := &intents.InvalidError{Field: "http-address", Value: cfg.HTTPAddress, Want: addressWant(err)}
+		return nil, fmt.Errorf("%s: %w", cfg.From("http-address"), bad)
+	}
+	log.InfoContext(ctx, "http listening", "address", s.Addr())
+	return s, nil
+}
+
+// addressWant says what an address should have been that nobody can listen on.
+func addressWant(err error) string {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return "an address that is free: somebody listens there already"
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		err = op.Err
+	}
+	return fmt.Sprintf("an address to listen on (%v)", err)
+}
+
+// runServing runs the process beside a server, which goes on until the drain is over: a drain can be watched. Without a
+// server it only runs. A server that ends by itself stops no work. Errors: those of run.
+func (p *process) runServing(ctx context.Context, web *httpd.Server, log *slog.Logger) error {
+	if web == nil {
+		return p.run(ctx)
+	}
+	h, err := p.handler(log)
+	if err != nil {
+		return err
+	}
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var server sync.WaitGroup
+	server.Go(func() {
+		if err := web.Run(serving, h); err != nil {
+			log.ErrorContext(serving, "http server ended", "err", err)
+		}
+	})
+	err = p.run(ctx)
+	stop()
+	server.Wait()
+	return err
+}
+
+// handler is all that the process serves over HTTP.
+func (p *process) handler(log *slog.Logger) (http.Handler, error) {
+	reg := prometheus.NewRegistry()
+	if err := metrics.Register(reg, p.measured()); err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", httpd.Live)
+	mux.Handle("GET /metrics", metrics.Handler(reg, log))
+	return mux, nil
+}
+
+// measured is what metrics show of the process.
+func (p *process) measured() metrics.Config {
+	b := version()
+	c := metrics.Config{Version: b.Version, Commit: cmp.Or(b.Commit, "unknown"), GoVersion: b.Go, Signers: p.store}
+	for _, r := range p.routes {
+		c.Routes = append(c.Routes, r.measured())
+	}
+	return c
+}
+
+func (r *route) measured() metrics.Route {
+	m := metrics.Route{Name: r.name, Worker: r.worker, Throttle: r.throttle}
+	if s, ok := r.way.(scoped); ok {
+		m.Scopes = s.Scopes()
+	}
+	if b, ok := r.way.(purse); ok {
+		m.Purse = b
+	}
+	return m
+}
