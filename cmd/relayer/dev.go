@@ -111,7 +111,7 @@ func (d *dev) start(ctx context.Context) error {
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	d.proc, err = openProcess(ctx, cfg, d.log)
+	d.proc, err = openProcess(ctx, cfg, d.log, noSeams())
 	if err != nil {
 		return err
 	}

@@ -129,7 +129,7 @@ func TestBalancesAreShown(t *testing.T) {
 	cfg, err := config.Load(w.config, nil)
 	w.must(err)
 	log := slog.New(slog.DiscardHandler)
-	p, err := openProcess(t.Context(), cfg, log)
+	p, err := openProcess(t.Context(), cfg, log, noSeams())
 	w.must(err)
 	t.Cleanup(p.close)
 	for _, r := range p.routes {

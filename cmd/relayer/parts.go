@@ -28,6 +28,31 @@ type store interface {
 	Close()
 }
 
+// ledger is the store as a route needs it. All methods may return an error that wraps intents.ErrUnavailable.
+type ledger interface {
+	relayer.Store
+	relayer.Desk
+	relayer.Due
+	relayer.Witness
+	signers
+}
+
+// seams stand between a route and what it works with, so that a test can stand there.
+type seams struct {
+	ledger  func(route string, l ledger) ledger
+	way     func(route string, w way) way
+	handler func(route string, h nsqworker.Handler) nsqworker.Handler
+}
+
+// noSeams changes nothing.
+func noSeams() seams {
+	return seams{
+		ledger:  func(_ string, l ledger) ledger { return l },
+		way:     func(_ string, w way) way { return w },
+		handler: func(_ string, h nsqworker.Handler) nsqworker.Handler { return h },
+	}
+}
+
 // publisher puts messages into NSQ.
 type publisher interface {
 	// Publish returns an error unless an nsqd has confirmed the message. It never outlasts ctx.
@@ -41,6 +66,7 @@ type parts struct {
 	publisher  func(n config.NSQ, log *slog.Logger) (publisher, error)
 	way        func(r *config.Route, log *slog.Logger) (way, error)
 	canonical  func(r *config.Route, in intents.Intent) (intents.Intent, error)
+	seams      seams
 	migrate    func(ctx context.Context, dsn string, log *slog.Logger) ([]pgstore.Migration, error)
 	migrations func(ctx context.Context, dsn string) ([]pgstore.Migration, error)
 }
@@ -48,7 +74,7 @@ type parts struct {
 func realParts() parts {
 	return parts{
 		open: openPostgres, publisher: openNSQ, way: openWay, canonical: canonical,
-		migrate: pgstore.Migrate, migrations: pgstore.MigrationStatus,
+		seams: noSeams(), migrate: pgstore.Migrate, migrations: pgstore.MigrationStatus,
 	}
 }
 

@@ -26,7 +26,7 @@ type process struct {
 // openProcess wires what a configuration says. Nothing is consumed before run. The store's owner, which stands in
 // timelines and leases, is HOST-PID.
 // Errors: those of the configuration's parts, and intents.ErrUnavailable when the database cannot be reached.
-func openProcess(ctx context.Context, cfg config.Config, log *slog.Logger) (*process, error) {
+func openProcess(ctx context.Context, cfg config.Config, log *slog.Logger, s seams) (*process, error) {
 	dsn, err := cfg.DSN()
 	if err != nil {
 		return nil, err
@@ -36,20 +36,20 @@ func openProcess(ctx context.Context, cfg config.Config, log *slog.Logger) (*pro
 	if p.store, err = pgstore.Open(ctx, pgstore.Config{DSN: dsn, Actor: owner, Logger: log}); err != nil {
 		return nil, err
 	}
-	if err := p.wire(cfg, owner, log); err != nil {
+	if err := p.wire(cfg, owner, log, s); err != nil {
 		p.close()
 		return nil, err
 	}
 	return p, nil
 }
 
-func (p *process) wire(cfg config.Config, owner string, log *slog.Logger) (err error) {
+func (p *process) wire(cfg config.Config, owner string, log *slog.Logger, s seams) (err error) {
 	p.pub, err = nsqworker.NewPublisher(publisherConfig(cfg.NSQ, log))
 	if err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Routes)) {
-		r, err := newRoute(name, cfg, p.store, p.pub, owner, log)
+		r, err := newRoute(name, cfg, p.store, p.pub, owner, log, s)
 		if err != nil {
 			return fmt.Errorf("routes.%s: %w", name, err)
 		}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
-	"github.com/nsqrelayer/relayer/intents/pgstore"
 	"github.com/nsqrelayer/relayer/internal/config"
 	"github.com/nsqrelayer/relayer/nsqworker"
 	"github.com/nsqrelayer/relayer/relayer"
@@ -20,7 +19,7 @@ import (
 type route struct {
 	name     string
 	way      way
-	store    *pgstore.Store
+	store    ledger
 	worker   *relayer.Worker
 	throttle *relayer.Throttle
 	consumer *nsqworker.Worker
@@ -30,7 +29,8 @@ type route struct {
 	log      *slog.Logger
 }
 
-func newRoute(name string, cfg config.Config, store *pgstore.Store, pub relayer.Publisher, owner string, log *slog.Logger) (*route, error) {
+func newRoute(name string, cfg config.Config, store ledger, pub relayer.Publisher, owner string, log *slog.Logger, s seams) (*route, error) {
+	store = s.ledger(name, store)
 	r := &route{name: name, store: store, log: log.With("route", name)}
 	settings, err := cfg.Route(name)
 	if err != nil {
@@ -39,11 +39,12 @@ func newRoute(name string, cfg config.Config, store *pgstore.Store, pub relayer.
 	if r.way, err = openWay(settings, r.log); err != nil {
 		return nil, err
 	}
+	r.way = s.way(name, r.way)
 	engine := cfg.Engine(name)
 	engine.Owner, engine.Logger = owner, log
 	r.throttle = relayer.NewThrottle(settings.Throttle.Config())
 	h := &handler{topic: settings.Topic}
-	if r.consumer, err = nsqworker.New(consumerConfig(cfg, settings, owner, r.log), h); err != nil {
+	if r.consumer, err = nsqworker.New(consumerConfig(cfg, settings, owner, r.log), s.handler(name, h)); err != nil {
 		return nil, err
 	}
 	r.probe = relayer.NewProbe(store, r.consumer, r.log)

@@ -37,7 +37,7 @@ func (runCmd) Run(a *app) error {
 	if web != nil {
 		defer web.Close()
 	}
-	p, err := openProcess(ctx, cfg, log)
+	p, err := openProcess(ctx, cfg, log, a.parts.seams)
 	if err != nil {
 		return settingError(err)
 	}

@@ -24,7 +24,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"relayer": main})
+	testscript.Main(m, map[string]func(){"relayer": doomable})
 }
 
 // settings is the relayer.toml of scripts that bring none. Addresses, and a topic for each script, are in variables.
