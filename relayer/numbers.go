@@ -40,6 +40,7 @@ func (o *Observer) count(ctx context.Context, n Numbered) error {
 	defer p.Done()
 	all, err := n.Numbers(ctx)
 	if err != nil {
+		calmFor(ctx, o.log, p, err)
 		return err
 	}
 	for scope, next := range all {

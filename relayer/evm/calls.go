@@ -111,13 +111,15 @@ type callError struct {
 	method, host, text string
 	cause              error // the context's error if it is one, else nil: what is wrapped could be shown by others
 	elsewhere          bool  // another node may answer
+	limited            bool  // there were too many calls
 }
 
 func (e *callError) Error() string { return fmt.Sprintf("%s at %s: %s", e.method, e.host, e.text) }
 func (e *callError) Unwrap() error { return e.cause }
 
 func (s *Sender) callError(ctx context.Context, method string, err error, elsewhere bool) error {
-	e := &callError{method: method, host: hostOf(ctx), text: s.text(err), elsewhere: elsewhere}
+	_, busy := errors.AsType[*busyError](err)
+	e := &callError{method: method, host: hostOf(ctx), text: s.text(err), elsewhere: elsewhere, limited: busy || isLimit(err)}
 	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, cause) {
 			e.cause = cause

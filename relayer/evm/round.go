@@ -15,9 +15,15 @@ func (p *pool) none(last error) error {
 		last = errors.New("no endpoint can be called now")
 	}
 	if calm > 0 {
-		return &intents.LimitedError{After: calm, Err: last}
+		return &intents.LimitedError{After: calm, Known: !saidLimit(last), Err: last}
 	}
 	return last
+}
+
+// saidLimit says whether an error of a call is that there were too many.
+func saidLimit(err error) bool {
+	e, ok := errors.AsType[*callError](err)
+	return ok && e.limited
 }
 
 // round is one question to the pool: it goes to no node twice.
