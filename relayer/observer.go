@@ -61,20 +61,25 @@ func (o *Observer) Observe(ctx context.Context) (int, error) {
 	return len(ws), o.want(ctx, ws, seen, ins)
 }
 
-// patience is how long one look may take.
-func (o *Observer) patience() time.Duration { return o.cfg.SubmitTimeout + o.cfg.StoreTimeout }
+// patience is how long one look may take. One that waits for its units in line has plans before it.
+func (o *Observer) patience() time.Duration {
+	if o.cfg.Metered {
+		return o.cfg.PlanTimeout + o.cfg.SubmitTimeout + o.cfg.StoreTimeout
+	}
+	return o.cfg.SubmitTimeout + o.cfg.StoreTimeout
+}
 
 // look asks the sender and gives one observation for each watch, in order. What names no next look comes again with the
 // next round, after those that were not looked at yet.
 func (o *Observer) look(ctx context.Context, ws []intents.Watch) ([]intents.Observation, error) {
-	p, err := o.throttle.AcquireRead(ctx, 1)
+	by, done, err := o.reading(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer p.Done()
+	defer done()
 	os, err := o.ask(ctx, ws)
 	if err != nil {
-		calmFor(ctx, o.log, p, err)
+		calmFor(ctx, o.log, by, err)
 		return nil, fmt.Errorf("observe: %w", err)
 	}
 	seen := strongest(ws, os)

@@ -20,6 +20,9 @@ import (
 // middle of its line, and 98 of 100 waiters leaving made a newcomer wait 98 s
 // for tokens that nobody used.
 //
+// Refusals for too many calls shut it and slow it down, quiet brings it back:
+// see [Throttle.Calm].
+//
 // The bucket is exact at the moment a permit is granted. With a burst of 1
 // each late timer costs its lateness; above some 100 permits a second a burst
 // of a hundredth of the rate makes up for it.

@@ -35,12 +35,12 @@ func newRoute(name string, cfg config.Config, store *pgstore.Store, pub relayer.
 	if err != nil {
 		return nil, err
 	}
-	if r.way, err = openWay(settings, r.log); err != nil {
+	throttle := relayer.NewThrottle(settings.Limits())
+	if r.way, err = openWay(settings, throttle, r.log); err != nil {
 		return nil, err
 	}
 	engine := cfg.Engine(name)
 	engine.Owner, engine.Logger = owner, log
-	throttle := relayer.NewThrottle(settings.Throttle.Config())
 	h := &handler{topic: settings.Topic}
 	if r.consumer, err = nsqworker.New(consumerConfig(cfg, settings, owner, r.log), h); err != nil {
 		return nil, err

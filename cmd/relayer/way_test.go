@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -21,7 +22,7 @@ func remoteRoute() *config.Route {
 
 // TestOpenRemoteSigner: the signer elsewhere names the scope.
 func TestOpenRemoteSigner(t *testing.T) {
-	w, err := openWay(remoteRoute(), slog.New(slog.DiscardHandler))
+	w, err := openWay(remoteRoute(), nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,9 +42,35 @@ func TestOpenRefuses(t *testing.T) {
 	} {
 		r := remoteRoute()
 		spoil(&r.EVM)
-		_, err := openWay(r, slog.New(slog.DiscardHandler))
+		_, err := openWay(r, nil, slog.New(slog.DiscardHandler))
 		if bad, ok := errors.AsType[*intents.InvalidError](err); !ok || bad.Field != field || strings.Contains(err.Error(), "SECRETKEY") {
 			t.Errorf("got %v, want an error that names %s", err, field)
 		}
 	}
+}
+
+// TestOpenCounts: what a provider counts is charged to the meter that the route was given.
+func TestOpenCounts(t *testing.T) {
+	r := remoteRoute()
+	r.EVM.Units = config.Units{"eth_sendRawTransaction": 40, "default": 20}
+	_, err := openWay(r, nil, slog.New(slog.DiscardHandler))
+	if bad, ok := errors.AsType[*intents.InvalidError](err); !ok || bad.Field != "compute-units" {
+		t.Errorf("without a meter: %v", err)
+	}
+	m := new(spent)
+	w, err := openWay(r, m, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if _, err := w.(evmWay).Numbers(t.Context()); err == nil || m.units != 60 { // chain id, height and nonce; nobody answers
+		t.Errorf("%d units spent: %v", m.units, err)
+	}
+}
+
+type spent struct{ units int }
+
+func (s *spent) Spend(_ context.Context, units int) error {
+	s.units += units
+	return nil
 }

@@ -50,7 +50,9 @@ func (s *Sender) somewhere(ctx context.Context, f func(context.Context) error) e
 	return s.round().ask(ctx, f)
 }
 
-func (s *Sender) round() *round { return &round{pool: s.pool, most: s.cfg.Timeout} }
+func (s *Sender) round() *round {
+	return &round{pool: s.pool, most: s.cfg.Timeout, counted: s.cfg.Units != nil}
+}
 
 // batchAt asks one node, and for its chain along with everything else: a node that moved to another is not believed.
 func (s *Sender) batchAt(ctx context.Context, n *node, calls []rpc.BatchElem) error {
@@ -71,13 +73,18 @@ func (s *Sender) batchAt(ctx context.Context, n *node, calls []rpc.BatchElem) er
 	return s.ours(ctx, n, chain)
 }
 
-// callAt makes one HTTP call, and notes how the node did.
+// callAt pays for one HTTP call and makes it, and notes how the node did.
 func (s *Sender) callAt(ctx context.Context, n *node, calls []rpc.BatchElem) error {
-	within, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	waited, err := s.charge(ctx, n, calls)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	within, cancel := context.WithTimeout(ctx, s.most(ctx))
 	defer cancel()
 	if err := n.rpc.BatchCallContext(within, calls); err != nil {
-		s.noteError(ctx, n, err)
-		return s.callError(ctx, "batch of "+calls[min(1, len(calls)-1)].Method, err, true) // behind eth_chainId
+		s.noteError(ctx, n, err, time.Since(start) < waited)
+		return s.callError(ctx, named(calls), err, true)
 	}
 	if slices.ContainsFunc(calls, func(c rpc.BatchElem) bool { return isLimit(c.Error) }) {
 		s.pool.cool(n, 0)
@@ -87,9 +94,14 @@ func (s *Sender) callAt(ctx context.Context, n *node, calls []rpc.BatchElem) err
 	return nil
 }
 
-// noteError tells the pool of a call that failed as a whole. What the caller cut off is not the node's fault.
-func (s *Sender) noteError(ctx context.Context, n *node, err error) {
-	if errors.Is(ctx.Err(), context.Canceled) {
+// named tells a batch by its first call behind eth_chainId.
+func named(calls []rpc.BatchElem) string { return "batch of " + calls[min(1, len(calls)-1)].Method }
+
+// noteError tells the pool of a call that failed as a whole. What the caller cut off is not the node's fault, nor what
+// ran out of time that went by, for the most part, before the call began: late.
+func (s *Sender) noteError(ctx context.Context, n *node, err error, late bool) {
+	if errors.Is(ctx.Err(), context.Canceled) || ctx.Err() != nil && late {
+		s.pool.release(n)
 		return
 	}
 	if busy, ok := errors.AsType[*busyError](err); ok {

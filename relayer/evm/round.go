@@ -31,6 +31,8 @@ type round struct {
 	pool  *pool
 	most  time.Duration // for all of it, from each node's start
 	asked []*node
+
+	counted bool // calls wait for units: each has half of the time for itself
 }
 
 // ask calls f with one node after the other, until one answers. While others are left, a node gets half of the time.
@@ -53,7 +55,11 @@ func (r *round) ask(ctx context.Context, f func(context.Context) error) error {
 
 func (r *round) askOne(ctx context.Context, n *node, f func(context.Context) error) error {
 	defer r.pool.release(n)
-	if r.pool.others(time.Now(), r.asked) {
+	switch {
+	case !r.pool.others(time.Now(), r.asked):
+	case r.counted:
+		ctx = withHalf(ctx)
+	default:
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, share(ctx, r.most))
 		defer cancel()
