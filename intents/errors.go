@@ -66,6 +66,7 @@ func (e *RefusedError) Error() string { return "refused: " + e.Why }
 // LimitedError says that the other side asks for fewer calls: not now, and the throttle is to be calmed for After.
 type LimitedError struct {
 	After time.Duration
+	Known bool  // nothing was asked now: After is what is left of what an earlier call was told
 	Err   error // what it said
 }
 

@@ -39,7 +39,8 @@ type Result struct {
 	Verdict  Verdict
 	Ref      string        // transaction hash, provider id; with Accepted and Done
 	After    time.Duration // when to look again; 0: the caller's default
-	Calm     time.Duration // shut the throttle for so long; 0: not at all
+	Calm     time.Duration // shut the throttle for so long, since there are too many calls; 0: not at all
+	Known    bool          // Calm is what is left of what an earlier call was told: no call was refused now
 	Alive    bool          // the other side is in good health all the same: no sign of an outage, whatever the verdict
 	Taken    bool          // Counter: the slot's number is used, and nobody knows these bytes; see Conclude
 	Evidence []byte        // JSON: what was asked and answered, without secrets; empty: none

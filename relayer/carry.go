@@ -11,7 +11,7 @@ import (
 
 // carry takes a claimed intent through prepare, attach and submit to its result, and writes that.
 func (w *Worker) carry(j *job, c intents.Claimed, t term, p *Permit) Disposition {
-	a, r, err := w.bytes(j, c)
+	a, r, err := w.bytes(j, c, p)
 	switch {
 	case err != nil: // whether our bytes are stored is not known: the claim ends by itself
 		w.count(j, r, err)
@@ -28,7 +28,7 @@ func (w *Worker) carry(j *job, c intents.Claimed, t term, p *Permit) Disposition
 
 // bytes gives the stored bytes to send: those there already, else it prepares and attaches them. Without bytes the
 // result says what became of the attempt. Errors: it is not known what is stored.
-func (w *Worker) bytes(j *job, c intents.Claimed) (intents.Attempt, intents.Result, error) {
+func (w *Worker) bytes(j *job, c intents.Claimed, p *Permit) (intents.Attempt, intents.Result, error) {
 	for _, a := range slices.Backward(c.Attempts) {
 		if a.Kind.Pays() { // an empty use of the slot, or what a stranger sent, is not ours to send again
 			return a, intents.Result{}, nil
@@ -39,7 +39,7 @@ func (w *Worker) bytes(j *job, c intents.Claimed) (intents.Attempt, intents.Resu
 		return intents.Attempt{}, intents.Result{Verdict: intents.Declined, Evidence: evidence("prepare", refused)}, nil
 	}
 	if err != nil {
-		wait := calmFor(w.throttle, err)
+		wait := calmFor(j.work, w.log, p, err)
 		w.log.WarnContext(j.work, "not now", "step", "prepare", "intent", c.Intent.ID, "err", err)
 		return intents.Attempt{}, intents.Result{Verdict: intents.NotSent, After: atLeast(wait), Evidence: evidence("prepare", err)}, nil
 	}
@@ -72,7 +72,7 @@ func (w *Worker) submit(j *job, a intents.Attempt, p *Permit) intents.Result {
 	if p.Report(ok) {
 		w.log.WarnContext(j.work, "breaker turned", "open", ok, "verdict", r.Verdict.String())
 	}
-	w.throttle.Calm(r.Calm)
+	calm(j.work, w.log, p, r.Calm, r.Known)
 	return r
 }
 

@@ -22,6 +22,7 @@ type Config struct {
 	AcceptFull  bool     // full intents in messages create intents; else only references are taken
 	Assets      []string // what full intents may move; empty: anything the sender knows
 	Weight      int      // permits of a send whose plan names none. Default 1
+	Metered     bool     // the sender has its reads charged to Throttle.Spend itself; else a look takes one permit
 
 	PlanTimeout    time.Duration // of one Plan. Default 10s
 	PrepareTimeout time.Duration // of one Prepare. Default 10s

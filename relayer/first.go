@@ -28,7 +28,7 @@ func (w *Worker) first(j *job, in intents.Intent) (out Disposition, moved bool) 
 	}
 	plan, err := w.plan(j, in)
 	if err != nil {
-		return w.unplanned(j, in, "plan", err)
+		return w.unplanned(j, in, "plan", w.throttle, err)
 	}
 	if wait, frozen := w.pass(in, plan); wait > 0 {
 		return w.shutOut(j, in, wait, frozen)
@@ -42,7 +42,7 @@ func (w *Worker) first(j *job, in intents.Intent) (out Disposition, moved bool) 
 	if plan.Slot != intents.Counter && in.Stored == 0 {
 		a, err := w.prepare(j.lease, in, intents.Slot{Kind: plan.Slot, Scope: plan.Scope, Name: in.ID})
 		if err != nil {
-			return w.unplanned(j, in, "prepare", err)
+			return w.unplanned(j, in, "prepare", permit, err)
 		}
 		c.Attempt = &a
 	}
@@ -71,27 +71,16 @@ func (w *Worker) prepare(ctx context.Context, in intents.Intent, slot intents.Sl
 }
 
 // unplanned ends a delivery whose sender said never, or not now. Nothing is claimed.
-func (w *Worker) unplanned(j *job, in intents.Intent, step string, err error) (out Disposition, moved bool) {
+func (w *Worker) unplanned(j *job, in intents.Intent, step string, by calmer, err error) (out Disposition, moved bool) {
 	if refused, ok := errors.AsType[*intents.RefusedError](err); ok {
 		return w.refuse(j, in, intents.ReasonRefused, evidence(step, refused))
 	}
-	wait := calmFor(w.throttle, err)
+	wait := calmFor(j.work, w.log, by, err)
 	if j.over() {
 		return Requeue(0), false
 	}
 	w.log.WarnContext(j.work, "not now", "step", step, "intent", in.ID, "err", err)
 	return w.park(j, in, atLeast(wait))
-}
-
-// calmFor shuts the throttle where an error says that the other side asks for fewer calls, and says when to look again
-// after any error that means not now.
-func calmFor(t *Throttle, err error) time.Duration {
-	limited, ok := errors.AsType[*intents.LimitedError](err)
-	if !ok {
-		return notNow
-	}
-	t.Calm(limited.After)
-	return max(limited.After, time.Second)
 }
 
 // park writes when to look again, unless the row says so already.

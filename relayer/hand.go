@@ -1,7 +1,6 @@
 package relayer
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/nsqrelayer/relayer/intents"
@@ -39,7 +38,7 @@ func (o *Observer) Make(ctx context.Context, w intents.Watch, kind intents.Kind)
 // Send puts stored bytes on the wire once. What came of bytes that pay is written as that of any call; what came of
 // others the next observation tells. Errors: those of Store.Complete but intents.ErrMoved: the call was made all the same.
 func (o *Observer) Send(ctx context.Context, in intents.Intent, a intents.Attempt) (intents.Result, error) {
-	p, err := o.throttle.AcquireRead(ctx, cmp.Or(o.cfg.Weight, 1))
+	p, err := o.throttle.read(ctx, o.cfg.Weight)
 	if err != nil {
 		return intents.Result{}, err
 	}

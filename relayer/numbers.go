@@ -33,13 +33,14 @@ func (o *Observer) number(ctx context.Context, busy bool) {
 }
 
 func (o *Observer) count(ctx context.Context, n Numbered) error {
-	p, err := o.throttle.AcquireRead(ctx, 1)
+	by, done, err := o.reading(ctx)
 	if err != nil {
 		return err
 	}
-	defer p.Done()
+	defer done()
 	all, err := n.Numbers(ctx)
 	if err != nil {
+		calmFor(ctx, o.log, by, err)
 		return err
 	}
 	for scope, next := range all {

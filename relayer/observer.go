@@ -61,20 +61,25 @@ func (o *Observer) Observe(ctx context.Context) (int, error) {
 	return len(ws), o.want(ctx, ws, seen, ins)
 }
 
-// patience is how long one look may take.
-func (o *Observer) patience() time.Duration { return o.cfg.SubmitTimeout + o.cfg.StoreTimeout }
+// patience is how long one look may take. One that waits for its units in line has plans before it.
+func (o *Observer) patience() time.Duration {
+	if o.cfg.Metered {
+		return o.cfg.PlanTimeout + o.cfg.SubmitTimeout + o.cfg.StoreTimeout
+	}
+	return o.cfg.SubmitTimeout + o.cfg.StoreTimeout
+}
 
 // look asks the sender and gives one observation for each watch, in order. What names no next look comes again with the
 // next round, after those that were not looked at yet.
 func (o *Observer) look(ctx context.Context, ws []intents.Watch) ([]intents.Observation, error) {
-	p, err := o.throttle.AcquireRead(ctx, 1)
+	by, done, err := o.reading(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer p.Done()
+	defer done()
 	os, err := o.ask(ctx, ws)
 	if err != nil {
-		calmFor(o.throttle, err)
+		calmFor(ctx, o.log, by, err)
 		return nil, fmt.Errorf("observe: %w", err)
 	}
 	seen := strongest(ws, os)
@@ -214,15 +219,15 @@ func byNumber(ws []intents.Watch) []int {
 }
 
 // wanted says what is to be done for a slot, nil for nothing. in is its intent after what was seen was recorded.
-func (o *Observer) wanted(w intents.Watch, ob intents.Observation, in intents.Intent) (do func(context.Context) error, what string) {
+func (o *Observer) wanted(w intents.Watch, ob intents.Observation, in intents.Intent) (do deed, what string) {
 	switch {
 	case in.State == intents.NeedsReview, in.Paused:
 	case ob.Want != 0:
-		return func(ctx context.Context) error { return o.attempt(ctx, w, ob.Want) }, ob.Want.String()
+		return func(ctx context.Context, p *Permit) error { return o.attempt(ctx, w, ob.Want, p) }, ob.Want.String()
 	case ob.Resend && mayResend(w, in):
 		for _, a := range w.Attempts {
 			if a.No == ob.No {
-				return func(ctx context.Context) error { return o.submit(ctx, a) }, "resend"
+				return func(ctx context.Context, p *Permit) error { return o.submit(ctx, a, p) }, "resend"
 			}
 		}
 	}
@@ -239,43 +244,28 @@ func mayResend(w intents.Watch, in intents.Intent) bool {
 	return open && in.Slot.ID == w.Slot.ID && in.MayResend(in.ReadAt)
 }
 
-// apart does something with a permit of its own. A panic is an error of this slot alone.
-func (o *Observer) apart(ctx context.Context, do func(context.Context) error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &panicError{v}
-		}
-	}()
-	p, err := o.throttle.AcquireRead(ctx, 1)
-	if err != nil {
-		return err
-	}
-	defer p.Done()
-	return do(ctx)
-}
-
 // attempt adds one attempt to a slot.
-func (o *Observer) attempt(ctx context.Context, w intents.Watch, kind intents.Kind) error {
+func (o *Observer) attempt(ctx context.Context, w intents.Watch, kind intents.Kind, p *Permit) error {
 	prepare, cancel := context.WithTimeout(ctx, o.cfg.PrepareTimeout)
 	defer cancel()
 	a, err := o.sender.Prepare(prepare, w.Intent, w.Slot, kind, w.Attempts)
 	if err != nil {
-		calmFor(o.throttle, err)
+		calmFor(ctx, o.log, p, err)
 		return err
 	}
 	stored, err := o.attach(ctx, w, a, kind)
 	if err != nil {
 		return err
 	}
-	return o.submit(ctx, stored)
+	return o.submit(ctx, stored, p)
 }
 
 // submit sends stored bytes. The result is not judged here: the next observation tells.
-func (o *Observer) submit(ctx context.Context, a intents.Attempt) error {
+func (o *Observer) submit(ctx context.Context, a intents.Attempt, p *Permit) error {
 	ctx, cancel := context.WithTimeout(ctx, o.cfg.SubmitTimeout)
 	defer cancel()
 	r := o.sender.Submit(ctx, a)
-	o.throttle.Calm(r.Calm)
+	calm(ctx, o.log, p, r.Calm, r.Known)
 	o.log.InfoContext(ctx, "attempt sent", "slot", a.Slot.String(), "kind", a.Kind.String(), "no", a.No, "verdict", r.Verdict.String())
 	return nil
 }

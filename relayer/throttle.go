@@ -9,10 +9,6 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// MaxCalm bounds one [Throttle.Calm]: no reply from outside, however large
-// its Retry-After, keeps the throttle shut longer than this.
-const MaxCalm = 5 * time.Minute
-
 // A Throttle stands before the first write: whoever waits for a [Permit] has
 // written nothing and may leave at any moment. One Throttle is shared by all
 // workers of a route. It is safe for concurrent use.
@@ -23,6 +19,9 @@ const MaxCalm = 5 * time.Minute
 // line holds nothing: x/time/rate cannot give back a reservation in the
 // middle of its line, and 98 of 100 waiters leaving made a newcomer wait 98 s
 // for tokens that nobody used.
+//
+// Refusals for too many calls shut it and slow it down, quiet brings it back:
+// see [Throttle.Calm].
 //
 // The bucket is exact at the moment a permit is granted. With a burst of 1
 // each late timer costs its lateness; above some 100 permits a second a burst
@@ -36,6 +35,9 @@ type Throttle struct {
 	inFlight int
 	hold     time.Duration // how long places are held lately, smoothed
 	calm     time.Time     // shut for sends and reads until then
+	granted  time.Time     // when a permit last passed
+	pace     pace          // slows sends and reads
+	slow     bool          // … and does so now
 	breaker  breaker       // shuts sends only
 }
 
@@ -48,10 +50,10 @@ func NewThrottle(cfg ThrottleConfig) *Throttle {
 	}
 	t := &Throttle{cfg: cfg}
 	t.breaker = newBreaker(time.Now(), cfg.Jitter)
-	t.sends = line{lim: rate.NewLimiter(cfg.share(1-cfg.ReadShare), cfg.Burst), gate: t.sendGate}
-	t.reads = line{lim: rate.NewLimiter(cfg.share(cfg.ReadShare), cfg.Burst), gate: t.readGate}
-	t.sends.wake = t.waker(&t.sends)
-	t.reads.wake = t.waker(&t.reads)
+	t.sends = newLine(cfg.share(1-cfg.ReadShare), cfg.Burst)
+	t.reads = newLine(cfg.share(cfg.ReadShare), cfg.readBurst())
+	t.sends.gate, t.sends.wake = t.sendGate, t.waker(&t.sends)
+	t.reads.gate, t.reads.wake = t.readGate, t.waker(&t.reads)
 	return t
 }
 
@@ -65,6 +67,10 @@ func NewThrottle(cfg ThrottleConfig) *Throttle {
 // in line, its place in flight and its tokens are free again. A weight that
 // can never pass is a *[WeightError], at once.
 func (t *Throttle) Acquire(ctx context.Context, weight int) (*Permit, error) {
+	weight = cmp.Or(weight, 1)
+	if err := t.cfg.Fits(weight); err != nil {
+		return nil, err
+	}
 	return t.acquire(ctx, &t.sends, weight)
 }
 
@@ -75,22 +81,42 @@ func (t *Throttle) Acquire(ctx context.Context, weight int) (*Permit, error) {
 // throttle without a ReadShare has nothing to give, it answers with a
 // *[ThrottleConfigError].
 func (t *Throttle) AcquireRead(ctx context.Context, weight int) (*Permit, error) {
-	if t.reads.lim.Limit() == 0 {
+	weight = cmp.Or(weight, 1)
+	if err := t.cfg.fits(weight, t.cfg.readBurst()); err != nil {
+		return nil, err
+	}
+	return t.read(ctx, weight)
+}
+
+// Spend pays units out of the bucket of reads, and waits until all of them are
+// there: for what has no permit of its own and costs more than one. A cost
+// above the burst is paid in parts that fit, and keeps its place in line until
+// it is paid. Nothing or less costs nothing. Errors as [Throttle.AcquireRead],
+// but no weight is too large; who leaves has paid nothing.
+func (t *Throttle) Spend(ctx context.Context, units int) error {
+	if units < 1 {
+		return nil
+	}
+	p, err := t.read(ctx, units)
+	if err == nil {
+		p.Done()
+	}
+	return err
+}
+
+func (t *Throttle) read(ctx context.Context, weight int) (*Permit, error) {
+	if t.reads.base == 0 {
 		return nil, &ThrottleConfigError{"read-share", t.cfg.ReadShare, "above 0 where reads are made"}
 	}
 	return t.acquire(ctx, &t.reads, weight)
 }
 
 func (t *Throttle) acquire(ctx context.Context, l *line, weight int) (*Permit, error) {
-	weight = cmp.Or(weight, 1)
-	if err := t.cfg.Fits(weight); err != nil {
-		return nil, err
-	}
 	start := time.Now()
 	if ctx.Err() != nil {
 		return nil, &ThrottledError{Err: context.Cause(ctx)}
 	}
-	p := &Permit{t: t, line: l, weight: weight}
+	p := &Permit{t: t, line: l, weight: weight, owed: weight}
 	if t.join(p) {
 		return p, nil
 	}
@@ -115,7 +141,12 @@ func (t *Throttle) Predict(now time.Time) time.Duration {
 	if gate == forever { // a probe is out, it takes about as long as others did
 		gate = t.hold
 	}
-	return gate + max(t.sends.predict(now.Add(gate)), t.predictPlace())
+	at := now.Add(gate)
+	speed := t.sends.base
+	if t.slow {
+		speed = t.sends.speed(t.pace.share(at))
+	}
+	return gate + max(t.sends.predict(at, t.calm, speed), t.predictPlace())
 }
 
 // predictPlace is how long a newcomer waits for a place in flight.
@@ -128,22 +159,6 @@ func (t *Throttle) predictPlace() time.Duration {
 	return seconds(t.hold.Seconds() * float64(ahead) / float64(t.cfg.InFlight))
 }
 
-// Calm shuts the throttle for d from now, for sends and reads: the other side
-// asked for it (a 429, a Retry-After). At most [MaxCalm] counts; d of zero or
-// less does nothing. A later Calm may extend a pause, it never shortens one.
-// What is in flight goes on. There is no floor: refusals with a tiny d are
-// kept apart by the rate, and soon by the breaker.
-func (t *Throttle) Calm(d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	until := t.lock().Add(min(d, MaxCalm))
-	defer t.mu.Unlock()
-	if until.After(t.calm) {
-		t.calm = until // a timer that is set finds it when it rings
-	}
-}
-
 // ThrottleState is a look at a throttle, for metrics and logs.
 type ThrottleState struct {
 	Waiting      int           // sends in line
@@ -152,13 +167,20 @@ type ThrottleState struct {
 	Tokens       float64       // in the bucket of sends; unlimited: its burst
 	Hold         time.Duration // how long places are held lately
 	CalmUntil    time.Time     // end of the last pause asked for; zero if there was none
-	Breaker      BreakerState
+
+	PerSecond      rate.Limit // of sends, once no pause is on: configured, or lower after refusals
+	ReadsPerSecond rate.Limit // of reads, likewise
+	Cuts           int        // how often refusals have lowered them
+	FullAt         time.Time  // when all of the rate is back if nothing more is refused; zero: it is
+
+	Breaker BreakerState
 }
 
 // State returns what the throttle looks like now.
 func (t *Throttle) State() ThrottleState {
 	now := t.lock()
 	defer t.mu.Unlock()
+	t.tune(now)
 	return ThrottleState{
 		Waiting:      len(t.sends.queue),
 		WaitingReads: len(t.reads.queue),
@@ -166,7 +188,13 @@ func (t *Throttle) State() ThrottleState {
 		Tokens:       t.sends.lim.TokensAt(now),
 		Hold:         t.hold,
 		CalmUntil:    t.calm,
-		Breaker:      t.breaker.look(),
+
+		PerSecond:      t.sends.rate,
+		ReadsPerSecond: t.reads.rate,
+		Cuts:           t.pace.cuts,
+		FullAt:         t.pace.full(now),
+
+		Breaker: t.breaker.look(),
 	}
 }
 

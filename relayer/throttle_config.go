@@ -1,6 +1,7 @@
 package relayer
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -19,10 +20,12 @@ type ThrottleConfig struct {
 	// Burst is how many tokens may be used at once after a quiet time, and the
 	// largest weight that can pass. Unlimited rates ignore it.
 	Burst int
+	// ReadBurst is the Burst of reads, where that is another. Default: Burst.
+	ReadBurst int
 	// InFlight is how many permits may be out at a time.
 	InFlight int
 	// ReadShare is the part of PerSecond kept for observers, from 0 to below 1;
-	// sends get the rest. Each of the two has the whole Burst. Zero keeps
+	// sends get the rest. Each of the two has a bucket of its own. Zero keeps
 	// none, then [Throttle.AcquireRead] refuses unless PerSecond is Unlimited.
 	ReadShare float64
 	// Jitter spreads the breaker's waits, so that processes do not probe in
@@ -39,6 +42,8 @@ func (c ThrottleConfig) Validate() error {
 		return &ThrottleConfigError{"per-second", c.PerSecond, `a number above 0, or "unlimited"`}
 	case !unlimited && c.Burst < 1:
 		return &ThrottleConfigError{"burst", c.Burst, "at least 1"}
+	case c.ReadBurst < 0:
+		return &ThrottleConfigError{"read-burst", c.ReadBurst, "at least 1, or 0 for the burst"}
 	case c.InFlight < 1:
 		return &ThrottleConfigError{"in-flight", c.InFlight, "at least 1"}
 	case !(c.ReadShare >= 0 && c.ReadShare < 1):
@@ -49,12 +54,16 @@ func (c ThrottleConfig) Validate() error {
 
 // Fits returns a *[WeightError] if weight can never pass: below 1, or above
 // the burst of a limited rate.
-func (c ThrottleConfig) Fits(weight int) error {
-	if weight < 1 || (weight > c.Burst && c.PerSecond != Unlimited) {
-		return &WeightError{Weight: weight, Burst: c.Burst}
+func (c ThrottleConfig) Fits(weight int) error { return c.fits(weight, c.Burst) }
+
+func (c ThrottleConfig) fits(weight, burst int) error {
+	if weight < 1 || (weight > burst && c.PerSecond != Unlimited) {
+		return &WeightError{Weight: weight, Burst: burst}
 	}
 	return nil
 }
+
+func (c ThrottleConfig) readBurst() int { return cmp.Or(c.ReadBurst, c.Burst) }
 
 // share is the given part of the rate.
 func (c ThrottleConfig) share(part float64) rate.Limit {

@@ -18,6 +18,7 @@ type Permit struct {
 	t      *Throttle
 	line   *line
 	weight int
+	owed   int           // tokens it has not got yet
 	ready  chan struct{} // closed when it passes; nil if it never waited
 
 	state    permitState

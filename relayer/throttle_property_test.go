@@ -148,7 +148,7 @@ func checkOrder(log []passed) error {
 
 // checkRest: all is given back, and the throttle works as a new one.
 func (s schedule) checkRest(th *relayer.Throttle) error {
-	time.Sleep(relayer.MaxCalm)
+	time.Sleep(relayer.MaxCalm + relayer.MaxSlow)
 	start, state := time.Now(), th.State()
 	if state.Waiting != 0 || state.InFlight != 0 || math.Abs(state.Tokens-float64(s.cfg.Burst)) > 1e-6 {
 		return fmt.Errorf("at rest: %+v", state)

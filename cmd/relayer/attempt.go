@@ -139,14 +139,15 @@ func (a *app) reach(id string, do func(ctx context.Context, h *hand) error) erro
 		return usage(err)
 	}
 	log := a.logger(slog.LevelWarn)
-	way, err := a.parts.way(route, log)
+	throttle := relayer.NewThrottle(route.Limits())
+	way, err := a.parts.way(route, throttle, log)
 	if err != nil {
 		return settingError(fmt.Errorf("routes.%s: %w", h.w.Intent.Route, err))
 	}
 	defer way.Close()
 	engine := a.cfg.Engine(h.w.Intent.Route)
 	engine.Owner, engine.Logger = a.actor(), log
-	h.observer = relayer.NewObserver(engine, s, s, s, way, relayer.NewThrottle(route.Throttle.Config()))
+	h.observer = relayer.NewObserver(engine, s, s, s, way, throttle)
 	if err := do(ctx, h); err != nil {
 		return fmt.Errorf("%s: %w", id, err)
 	}

@@ -64,7 +64,7 @@ type publisher interface {
 type parts struct {
 	open       func(ctx context.Context, dsn, actor string, log *slog.Logger) (store, error)
 	publisher  func(n config.NSQ, log *slog.Logger) (publisher, error)
-	way        func(r *config.Route, log *slog.Logger) (way, error)
+	way        func(r *config.Route, m evm.Meter, log *slog.Logger) (way, error)
 	canonical  func(r *config.Route, in intents.Intent) (intents.Intent, error)
 	seams      seams
 	migrate    func(ctx context.Context, dsn string, log *slog.Logger) ([]pgstore.Migration, error)

@@ -36,13 +36,13 @@ func newRoute(name string, cfg config.Config, store ledger, pub relayer.Publishe
 	if err != nil {
 		return nil, err
 	}
-	if r.way, err = openWay(settings, r.log); err != nil {
+	r.throttle = relayer.NewThrottle(settings.Limits())
+	if r.way, err = openWay(settings, r.throttle, r.log); err != nil {
 		return nil, err
 	}
 	r.way = s.way(name, r.way)
 	engine := cfg.Engine(name)
 	engine.Owner, engine.Logger = owner, log
-	r.throttle = relayer.NewThrottle(settings.Throttle.Config())
 	h := &handler{topic: settings.Topic}
 	if r.consumer, err = nsqworker.New(consumerConfig(cfg, settings, owner, r.log), s.handler(name, h)); err != nil {
 		return nil, err

@@ -45,10 +45,11 @@ type signers interface {
 	OpenSigner(ctx context.Context, s intents.Signer) (intents.Signer, error)
 }
 
-func openWay(r *config.Route, log *slog.Logger) (way, error) {
+// openWay opens a route's sender; m is charged for what it reads, where that is counted.
+func openWay(r *config.Route, m evm.Meter, log *slog.Logger) (way, error) {
 	switch r.Sender {
 	case "evm":
-		return openEVM(r, log)
+		return openEVM(r, m, log)
 	case "webhook":
 		return openWebhook(r, log)
 	}
@@ -82,7 +83,7 @@ type evmWay struct {
 // second for each signer; more signers, or a larger window against a node whose pool is as large, give more.
 const defaultWindow = 16
 
-func openEVM(r *config.Route, log *slog.Logger) (way, error) {
+func openEVM(r *config.Route, m evm.Meter, log *slog.Logger) (way, error) {
 	c := r.EVM
 	signers, err := openSigners(r)
 	if err != nil {
@@ -100,7 +101,7 @@ func openEVM(r *config.Route, log *slog.Logger) (way, error) {
 		RPCURL: c.RPCURL.Reveal(), Endpoints: endpoints, ChainID: c.ChainID, Signers: signers, Assets: []string{c.Coin}, Tokens: tokens, AllowData: c.AllowData,
 		Confirmations: uint64(c.Confirmations), MaxFeePerGas: c.MaxFeePerGas.Big(), LowBalance: c.LowBalance.Big(), Timeout: r.SubmitTimeout, Logger: log,
 		Finality: evm.Finality(c.Finality), FeePercentile: c.FeePercentile, BumpAfter: uint64(c.BumpAfter), BumpPercent: uint64(c.BumpPercent),
-		MaxBumps: c.MaxBumps, NoBump: c.NoBump, ResendAfter: c.ResendAfter,
+		MaxBumps: c.MaxBumps, NoBump: c.NoBump, ResendAfter: c.ResendAfter, Units: evm.Units(c.Units), Meter: m,
 	})
 	window := c.Window
 	if window == 0 {

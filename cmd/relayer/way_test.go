@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ func remoteRoute() *config.Route {
 
 // TestOpenRemoteSigner: the signer elsewhere names the scope.
 func TestOpenRemoteSigner(t *testing.T) {
-	w, err := openWay(remoteRoute(), slog.New(slog.DiscardHandler))
+	w, err := openWay(remoteRoute(), nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func TestOpenRefuses(t *testing.T) {
 	} {
 		r := remoteRoute()
 		spoil(&r.EVM)
-		_, err := openWay(r, slog.New(slog.DiscardHandler))
+		_, err := openWay(r, nil, slog.New(slog.DiscardHandler))
 		if bad, ok := errors.AsType[*intents.InvalidError](err); !ok || bad.Field != field || strings.Contains(err.Error(), "SECRETKEY") {
 			t.Errorf("got %v, want an error that names %s", err, field)
 		}
@@ -69,7 +70,7 @@ func TestOpenSigners(t *testing.T) {
 	r := remoteRoute()
 	r.EVM.SignerURL, r.EVM.SignerKind, r.EVM.SignerAddress = config.Secret{}, "", nil
 	r.EVM.Keystore, r.EVM.Passphrase = files, config.NewSecret("passphrase-1\npassphrase-2")
-	w, err := openWay(r, slog.New(slog.DiscardHandler))
+	w, err := openWay(r, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,33 @@ func TestOpenSigners(t *testing.T) {
 		t.Errorf("scopes %s, want %s", got, want)
 	}
 	r.EVM.Passphrase = config.NewSecret("passphrase-1\npassphrase-3")
-	if _, err := openWay(r, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), files[1]) || strings.Contains(err.Error(), "passphrase-") {
+	if _, err := openWay(r, nil, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), files[1]) || strings.Contains(err.Error(), "passphrase-") {
 		t.Errorf("a wrong passphrase: %v, want the file's name alone", err)
 	}
+}
+
+// TestOpenCounts: what a provider counts is charged to the meter that the route was given.
+func TestOpenCounts(t *testing.T) {
+	r := remoteRoute()
+	r.EVM.Units = config.Units{"eth_sendRawTransaction": 40, "default": 20}
+	_, err := openWay(r, nil, slog.New(slog.DiscardHandler))
+	if bad, ok := errors.AsType[*intents.InvalidError](err); !ok || bad.Field != "compute-units" {
+		t.Errorf("without a meter: %v", err)
+	}
+	m := new(spent)
+	w, err := openWay(r, m, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if _, err := w.(evmWay).Numbers(t.Context()); err == nil || m.units != 60 { // chain id, height and nonce; nobody answers
+		t.Errorf("%d units spent: %v", m.units, err)
+	}
+}
+
+type spent struct{ units int }
+
+func (s *spent) Spend(_ context.Context, units int) error {
+	s.units += units
+	return nil
 }

@@ -113,9 +113,10 @@ type EVM struct {
 	SignerKind    string   `toml:"signer-kind"`    // clef or web3signer
 	SignerAddress []string `toml:"signer-address"` // the accounts it signs for
 
-	Coin      string `toml:"coin"`       // what assets call the chain's own coin. Default ETH
-	Tokens    Tokens `toml:"tokens"`     // ERC-20 contracts by asset
-	AllowData bool   `toml:"allow-data"` // intents may call contracts, with the data in metadata evm.data. Default false
+	Coin      string `toml:"coin"`          // what assets call the chain's own coin. Default ETH
+	Tokens    Tokens `toml:"tokens"`        // ERC-20 contracts by asset
+	Units     Units  `toml:"compute-units"` // what the provider counts for each method; throttle.per-second and burst are in them then. Default: a send is throttle.cost, reads count by the look
+	AllowData bool   `toml:"allow-data"`    // intents may call contracts, with the data in metadata evm.data. Default false
 }
 
 // Webhook is what a route of sender webhook has besides.

@@ -62,7 +62,7 @@ func (l *loader) flatten(layer []Setting, parent string, tree map[string]any, fi
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
 		path := join(parent, name)
 		if table, ok := tree[name].(map[string]any); ok {
-			if !l.isTokens(path) {
+			if !l.isTable(path) {
 				layer = l.flatten(layer, path, table, file, lines)
 				continue
 			}
@@ -73,10 +73,14 @@ func (l *loader) flatten(layer []Setting, parent string, tree map[string]any, fi
 	return layer
 }
 
-// isTokens says whether a path is one setting although it is written as a table.
-func (l *loader) isTokens(path string) bool {
+// isTable says whether a path is one setting although it is written as a table.
+func (l *loader) isTable(path string) bool {
 	leaf, _ := l.cfg.leaf(path)
-	return leaf.path != "" && leaf.value.Type() == reflect.TypeFor[Tokens]()
+	if leaf.path == "" {
+		return false
+	}
+	t := leaf.value.Type()
+	return t == reflect.TypeFor[Tokens]() || t == reflect.TypeFor[Units]()
 }
 
 // pairs writes a table as one text.

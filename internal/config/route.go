@@ -21,7 +21,7 @@ import (
 func (c Config) Engine(name string) relayer.Config {
 	r := c.Routes[name]
 	return relayer.Config{
-		Route: name, Topic: r.Topic, Concurrency: r.Concurrency, Weight: r.Throttle.Cost, AcceptFull: r.Accept == "full", Assets: r.Assets,
+		Route: name, Topic: r.Topic, Concurrency: r.Concurrency, Weight: r.sendCost(), Metered: r.metered(), ObserveMost: r.observeMost(), AcceptFull: r.Accept == "full", Assets: r.Assets,
 		PlanTimeout: r.PlanTimeout, PrepareTimeout: r.PrepareTimeout, SubmitTimeout: r.SubmitTimeout, StoreTimeout: r.StoreTimeout,
 		DrainTimeout: c.DrainTimeout, ReviewAfter: r.ReviewAfter, ConfirmAfter: r.ConfirmAfter,
 		WaitForFunds: r.InsufficientFunds == "wait",
@@ -45,6 +45,7 @@ func (v *validator) route(name string, r *Route) {
 		fmt.Sprintf("%s to %s, nsqd's --max-msg-timeout (nsq.max-msg-timeout here)", minMsgTimeout, most))
 	v.engine(name)
 	v.throttle(at+"throttle.", r.Throttle)
+	v.units(at, r)
 	v.broken(at)
 	switch r.Sender {
 	case "evm":

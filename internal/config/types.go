@@ -103,4 +103,38 @@ func (t Tokens) String() string {
 
 func (Tokens) want() string { return `assets with their contracts, { USDC = "0x…" } or USDC=0x…` }
 
+// Units are what a provider counts for each method, "default" for all others. As text they are written
+// eth_sendRawTransaction=40,default=20.
+type Units map[string]int
+
+// UnmarshalText reads units. Whether they make sense is for [Config.Validate] to say.
+func (u *Units) UnmarshalText(text []byte) error {
+	all := Units{}
+	for pair := range strings.SplitSeq(string(text), ",") {
+		method, count, _ := strings.Cut(pair, "=")
+		method = strings.TrimSpace(method)
+		n, err := strconv.Atoi(strings.TrimSpace(count))
+		_, twice := all[method]
+		if err != nil || twice || !regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`).MatchString(method) {
+			return errors.New(u.want())
+		}
+		all[method] = n
+	}
+	*u = all
+	return nil
+}
+
+// String gives the units as they are written as text.
+func (u Units) String() string {
+	var pairs []string
+	for _, method := range slices.Sorted(maps.Keys(u)) {
+		pairs = append(pairs, method+"="+strconv.Itoa(u[method]))
+	}
+	return strings.Join(pairs, ",")
+}
+
+func (Units) want() string {
+	return "methods with their units, { eth_sendRawTransaction = 40, default = 20 } or eth_sendRawTransaction=40,default=20"
+}
+
 func isAddress(s string) bool { return regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`).MatchString(s) }

@@ -51,7 +51,9 @@ func (s *Sender) somewhere(ctx context.Context, f func(context.Context) error) e
 	return s.round().ask(ctx, f)
 }
 
-func (s *Sender) round() *round { return &round{pool: s.pool, most: s.cfg.Timeout} }
+func (s *Sender) round() *round {
+	return &round{pool: s.pool, most: s.cfg.Timeout, counted: s.cfg.Units != nil}
+}
 
 // batchAt asks one node, and for its chain along with everything else: a node that moved to another is not believed.
 func (s *Sender) batchAt(ctx context.Context, n *node, calls []rpc.BatchElem) error {
@@ -72,13 +74,18 @@ func (s *Sender) batchAt(ctx context.Context, n *node, calls []rpc.BatchElem) er
 	return s.ours(ctx, n, chain)
 }
 
-// callAt makes one HTTP call, and notes how the node did.
+// callAt pays for one HTTP call and makes it, and notes how the node did.
 func (s *Sender) callAt(ctx context.Context, n *node, calls []rpc.BatchElem) error {
-	within, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	waited, err := s.charge(ctx, n, calls)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	within, cancel := context.WithTimeout(ctx, s.most(ctx))
 	defer cancel()
 	if err := n.rpc.BatchCallContext(within, calls); err != nil {
-		s.noteError(ctx, n, err)
-		return s.callError(ctx, "batch of "+calls[min(1, len(calls)-1)].Method, err, true) // behind eth_chainId
+		s.noteError(ctx, n, err, time.Since(start) < waited)
+		return s.callError(ctx, named(calls), err, true)
 	}
 	for _, c := range calls {
 		if isLimit(c.Error) {
@@ -103,9 +110,14 @@ func asked(err error) time.Duration {
 	return backoff(data)
 }
 
-// noteError tells the pool of a call that failed as a whole. What the caller cut off is not the node's fault.
-func (s *Sender) noteError(ctx context.Context, n *node, err error) {
-	if errors.Is(ctx.Err(), context.Canceled) {
+// named tells a batch by its first call behind eth_chainId.
+func named(calls []rpc.BatchElem) string { return "batch of " + calls[min(1, len(calls)-1)].Method }
+
+// noteError tells the pool of a call that failed as a whole. What the caller cut off is not the node's fault, nor what
+// ran out of time that went by, for the most part, before the call began: late.
+func (s *Sender) noteError(ctx context.Context, n *node, err error, late bool) {
+	if errors.Is(ctx.Err(), context.Canceled) || ctx.Err() != nil && late {
+		s.pool.release(n)
 		return
 	}
 	if busy, ok := errors.AsType[*busyError](err); ok {
@@ -127,13 +139,15 @@ type callError struct {
 	method, host, text string
 	cause              error // the context's error if it is one, else nil: what is wrapped could be shown by others
 	elsewhere          bool  // another node may answer
+	limited            bool  // there were too many calls
 }
 
 func (e *callError) Error() string { return fmt.Sprintf("%s at %s: %s", e.method, e.host, e.text) }
 func (e *callError) Unwrap() error { return e.cause }
 
 func (s *Sender) callError(ctx context.Context, method string, err error, elsewhere bool) error {
-	e := &callError{method: method, host: hostOf(ctx), text: s.text(err), elsewhere: elsewhere}
+	_, busy := errors.AsType[*busyError](err)
+	e := &callError{method: method, host: hostOf(ctx), text: s.text(err), elsewhere: elsewhere, limited: busy || isLimit(err)}
 	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, cause) {
 			e.cause = cause

@@ -34,14 +34,17 @@ func TestCase56(t *testing.T) {
 		if calls := node.http(); calls == 0 || calls > 64 {
 			t.Errorf("%d calls of 64 at once", calls)
 		}
-		before := node.http()
+		before, news := node.http(), 0
 		for n := range 200 { // for how long is told by TestHealthCool
-			_, _ = s.Plan(t.Context(), payment(n))
+			_, err := s.Plan(t.Context(), payment(n))
+			if l, ok := errors.AsType[*intents.LimitedError](err); !ok || !l.Known {
+				news++
+			}
 			_, _ = s.Observe(t.Context(), nil)
 			_ = s.Probe(t.Context())
 		}
-		if more := node.http() - before; more > 5 {
-			t.Errorf("%d more calls while it was told to calm down", more)
+		if more := node.http() - before; more > 5 || news > more {
+			t.Errorf("%d more calls while it was told to calm down, %d refusals that were not known", more, news)
 		}
 	})
 	t.Run("sends", func(t *testing.T) {
@@ -52,10 +55,10 @@ func TestCase56(t *testing.T) {
 		in, a := prepared(t, s, 0)
 		turn(t, front, "json-429@eth_sendRawTransaction=100%")
 		r := s.Submit(t.Context(), a)
-		if r.Verdict != notSent || r.Calm < time.Second || r.After < time.Second {
-			t.Errorf("Submit = %v, calm %v, after %v; want not sent, and calm for a second: %s", r.Verdict, r.Calm, r.After, r.Evidence)
+		if r.Verdict != notSent || r.Calm < time.Second || r.After < time.Second || r.Known {
+			t.Errorf("Submit = %v, calm %v, after %v, known %v; want not sent, and calm for a second: %s", r.Verdict, r.Calm, r.After, r.Known, r.Evidence)
 		}
-		if r = s.Submit(t.Context(), a); r.Verdict != notSent || r.Calm <= 0 || front.Calls()["eth_sendRawTransaction"] != 1 {
+		if r = s.Submit(t.Context(), a); r.Verdict != notSent || r.Calm <= 0 || !r.Known || front.Calls()["eth_sendRawTransaction"] != 1 {
 			t.Errorf("again at once = %v, calm %v, %d calls; want not sent without a call", r.Verdict, r.Calm, front.Calls()["eth_sendRawTransaction"])
 		}
 		turn(t, front, "")
@@ -70,7 +73,8 @@ func TestCase56(t *testing.T) {
 		t.Parallel()
 		c := startChain(t, nil)
 		front := lying(t, c.URL, "json-429@eth_estimateGas=100%", 0)
-		if _, err := open(t, config(t, front.URL)).Plan(t.Context(), payment(0)); !isLimited(err) {
+		_, err := open(t, config(t, front.URL)).Plan(t.Context(), payment(0))
+		if l, ok := errors.AsType[*intents.LimitedError](err); !ok || l.Known {
 			t.Errorf("Plan = %v, want calm", err)
 		}
 		if _, err := among(t, front.URL, c.URL).Plan(t.Context(), payment(0)); err != nil {

@@ -26,8 +26,12 @@ type Config struct {
 	Endpoints []Endpoint
 	// ProbeEvery is how often [Sender.Run] asks each node how it is. Default 5 s.
 	ProbeEvery time.Duration
-	// Weight is how many permits of the throttle one send takes, where the provider counts in units. Default: the route's.
+	// Weight is how many permits of the throttle one send takes. Default: what Units say, without them the route's.
 	Weight int
+	// Units is what the provider counts for each call; then Meter is charged for reads. Nil: they are not counted.
+	Units Units
+	// Meter is required with Units.
+	Meter Meter
 	// ChainID is what is signed for, always. A node of another chain is not used.
 	ChainID uint64
 	// Signers own the funds and sign, each for an address of its own. A payment is planned for all that can pay it, and the
@@ -118,7 +122,7 @@ func (c Config) Validate() error {
 	if c.Timeout < 0 || c.MaxConns < 0 || c.ProbeEvery < 0 || c.Weight < 0 {
 		errs = append(errs, &intents.InvalidError{Field: "timeout, max-conns", Want: "nothing below 0"})
 	}
-	return errors.Join(append(errs, c.validatePace()...)...)
+	return errors.Join(append(append(errs, c.validateUnits()), c.validatePace()...)...)
 }
 
 func (c Config) validateSigners() error {
@@ -176,6 +180,7 @@ func (c Config) withDefaults() Config {
 	c.MaxFeePerGas = cmp.Or(c.MaxFeePerGas, big.NewInt(100*params.GWei))
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
 	c.ProbeEvery = cmp.Or(c.ProbeEvery, 5*time.Second)
+	c.Weight = cmp.Or(c.Weight, c.Units.Of("eth_sendRawTransaction"))
 	c.MaxConns = cmp.Or(c.MaxConns, 64)
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c

@@ -39,6 +39,9 @@ func TestConfigValidate(t *testing.T) {
 		{"bump-percent", func(c *evm.Config) { c.BumpPercent = 1001 }},
 		{"max-bumps", func(c *evm.Config) { c.MaxBumps = -1 }},
 		{"resend-after", func(c *evm.Config) { c.ResendAfter = -1 }},
+		{"compute-units", func(c *evm.Config) { c.Units, c.Meter = evm.Units{"default": 20, "eth_call": 0}, new(meter) }},
+		{"compute-units", func(c *evm.Config) { c.Units, c.Meter = evm.Units{"eth_call": 20}, new(meter) }},
+		{"compute-units", func(c *evm.Config) { c.Units = evm.Units{"default": 20} }},
 		{"timeout, max-conns", func(c *evm.Config) { c.Timeout = -1 }},
 	} {
 		cfg := config(t, "http://node.example"+secretPath)

@@ -45,6 +45,7 @@
 // Each read asks for the chain too: a node of another chain is never believed and never sent to, until it is ours again.
 // Three failures in a row put a node out for 1 s, doubling to 30 s; then one call decides. One that asks for fewer calls
 // is left alone by everybody, for as long as it asked or as long as that. When nothing else is left the throttle is calmed.
+// Where the provider counts units each read is paid for before it leaves; see [Meter].
 // A node that syncs, or whose newest block is 30 s older than the newest of all, comes last. What a node does not see
 // is believed only when it is as high as the highest block anybody showed.
 package evm

@@ -31,7 +31,7 @@ func (s *Sender) number(ctx context.Context, r *round, counts map[string]int64) 
 		if err == nil {
 			s.pool.sawHead(nodeOf(ctx), uint64(height))
 			behind = uint64(height) < s.pool.best(time.Now())
-			s.most(counts, next)
+			s.raise(counts, next)
 		}
 		return err
 	})
@@ -47,8 +47,8 @@ func (s *Sender) nonces(at string) (next []hexutil.Uint64, calls []rpc.BatchElem
 	return next, calls
 }
 
-// most raises counts to those told, which stand as the accounts do.
-func (s *Sender) most(counts map[string]int64, next []hexutil.Uint64) {
+// raise lifts counts to those told, which stand as the accounts do.
+func (s *Sender) raise(counts map[string]int64, next []hexutil.Uint64) {
 	for i, n := range next {
 		scope := s.accounts[i].scope
 		counts[scope] = max(counts[scope], int64(n))

@@ -65,7 +65,7 @@ func (s *Sender) Check(ctx context.Context) (next map[string]int64, err error) {
 		_, foreign := errors.AsType[*ChainError](p.err)
 		switch {
 		case p.err == nil:
-			s.most(next, p.next)
+			s.raise(next, p.next)
 		case foreign:
 			wrong = append(wrong, p.err)
 		default:

@@ -15,9 +15,15 @@ func (p *pool) none(last error) error {
 		last = errors.New("no endpoint can be called now")
 	}
 	if calm > 0 {
-		return &intents.LimitedError{After: calm, Err: last}
+		return &intents.LimitedError{After: calm, Known: !saidLimit(last), Err: last}
 	}
 	return last
+}
+
+// saidLimit says whether an error of a call is that there were too many.
+func saidLimit(err error) bool {
+	e, ok := errors.AsType[*callError](err)
+	return ok && e.limited
 }
 
 // round is one question to the pool: it goes to no node twice.
@@ -25,6 +31,8 @@ type round struct {
 	pool  *pool
 	most  time.Duration // for all of it, from each node's start
 	asked []*node
+
+	counted bool // calls wait for units: each has half of the time for itself
 }
 
 // ask calls f with one node after the other, until one answers. While others are left, a node gets half of the time.
@@ -47,7 +55,11 @@ func (r *round) ask(ctx context.Context, f func(context.Context) error) error {
 
 func (r *round) askOne(ctx context.Context, n *node, f func(context.Context) error) error {
 	defer r.pool.release(n)
-	if r.pool.others(time.Now(), r.asked) {
+	switch {
+	case !r.pool.others(time.Now(), r.asked):
+	case r.counted:
+		ctx = withHalf(ctx)
+	default:
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, share(ctx, r.most))
 		defer cancel()

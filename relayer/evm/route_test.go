@@ -124,6 +124,11 @@ func (noGate) Resume()      {}
 // newRoute starts a process on a store that others may have used before.
 func newRoute(t *testing.T, store *memstore.Store, cfg evm.Config, change ...func(*relayer.Config)) *route {
 	t.Helper()
+	return newThrottled(t, store, relayer.NewThrottle(relayer.ThrottleConfig{PerSecond: relayer.Unlimited, InFlight: 64}), cfg, change...)
+}
+
+func newThrottled(t *testing.T, store *memstore.Store, throttle *relayer.Throttle, cfg evm.Config, change ...func(*relayer.Config)) *route {
+	t.Helper()
 	r := &route{T: t, store: store, sender: open(t, cfg)}
 	next, err := r.sender.Check(t.Context())
 	r.must(err)
@@ -136,7 +141,6 @@ func newRoute(t *testing.T, store *memstore.Store, cfg evm.Config, change ...fun
 	for _, c := range change {
 		c(&rc)
 	}
-	throttle := relayer.NewThrottle(relayer.ThrottleConfig{PerSecond: relayer.Unlimited, InFlight: 64})
 	r.worker, err = relayer.NewWorker(rc, store, store, r.sender, throttle, relayer.NewProbe(store, noGate{}, nil))
 	r.must(err)
 	r.observer = relayer.NewObserver(rc, store, store, store, r.sender, throttle)

@@ -57,7 +57,7 @@ func (t *tally) result(hash string, p *pool, ended error) intents.Result {
 	}
 	rest, calm := p.rest(time.Now())
 	if calm > 0 && !t.alive {
-		r.Calm = t.calm
+		r.Calm, r.Known = t.calm, t.calm == 0
 		if t.calm == 0 || len(t.calls) < len(p.nodes) { // others were left alone
 			r.Calm = sooner(t.calm, calm)
 		}
