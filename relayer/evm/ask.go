@@ -4,22 +4,36 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
 )
 
 // ask quotes a payment. A token's balance is asked for before the estimate: a transfer of more than there is reverts too,
-// and there may be more tomorrow. One node is asked for all of it. Errors as [Sender.quote].
+// and there may be more tomorrow. One node is asked for all of it. Payments of the native coin share calls. Errors as
+// [Sender.quote].
 func (s *Sender) ask(ctx context.Context, in intents.Intent, t transfer) (q quote, err error) {
+	if !s.isToken(in) {
+		if q, err = s.together(ctx, t, s.cfg.GasLimit); err == nil {
+			s.recent.put(in.ID, q, time.Now())
+		}
+		return q, err
+	}
 	err = s.somewhere(ctx, func(ctx context.Context) (err error) {
 		if err = s.funded(ctx, in); err == nil {
 			q, err = s.excusing(ctx, in, t, s.cfg.GasLimit)
 		}
 		return err
 	})
-	if err == nil && !s.isToken(in) {
-		s.recent.put(in.ID, q, time.Now())
+	return q, err
+}
+
+// together is quote, but in a call with those of others.
+func (s *Sender) together(ctx context.Context, t transfer, gas uint64) (quote, error) {
+	q, err := s.gather.quote(ctx, &question{from: s.from, transfer: t, gas: gas})
+	if err != nil && err == ctx.Err() {
+		err = fmt.Errorf("no quote: %w", err)
 	}
 	return q, err
 }
@@ -31,6 +45,7 @@ func (s *Sender) requote(ctx context.Context, in intents.Intent, t transfer, kin
 		if q, ok := s.recent.take(in.ID, time.Now()); ok {
 			return q, nil
 		}
+		return s.together(ctx, t, gas)
 	}
 	err = s.somewhere(ctx, func(ctx context.Context) (err error) {
 		q, err = s.excusing(ctx, in, t, gas)

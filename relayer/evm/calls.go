@@ -17,16 +17,11 @@ const batchMost = 100
 // batch makes read calls in as few round trips as it can. The first error of any of them is returned, as a *callError.
 // Where one node cannot answer the next is asked; see round.ask and batchEach for errors.
 func (s *Sender) batch(ctx context.Context, calls []rpc.BatchElem) error {
-	return s.batchMust(ctx, calls, len(calls))
-}
-
-// batchMust is batch, but only the first calls must succeed, as many as must says. Errors of the others stay with them.
-func (s *Sender) batchMust(ctx context.Context, calls []rpc.BatchElem, must int) error {
 	return s.somewhere(ctx, func(ctx context.Context) error {
 		if err := s.batchAt(ctx, nodeOf(ctx), calls); err != nil {
 			return err
 		}
-		for _, c := range calls[:must] {
+		for _, c := range calls {
 			if c.Error != nil {
 				return s.elemError(ctx, c)
 			}

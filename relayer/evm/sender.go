@@ -28,6 +28,7 @@ type Sender struct {
 	prices  prices
 	pace    pace
 	recent  recent
+	gather  gather
 	toldLow atomic.Int64 // when a low balance was last told, in Unix nanoseconds
 	scrub   *strings.Replacer
 	log     *slog.Logger
@@ -51,11 +52,13 @@ func New(cfg Config) (*Sender, error) {
 		nodes, urls = append(nodes, n), append(urls, u)
 	}
 	from := cfg.Signer.Address()
-	return &Sender{
+	s := &Sender{
 		cfg: cfg, from: from, chain: new(big.Int).SetUint64(cfg.ChainID),
 		scope: fmt.Sprintf("evm:%d:%s", cfg.ChainID, from),
 		pool:  newPool(nodes), http: newHTTP(transport), scrub: newScrubber(urls...), log: cfg.Logger,
-	}, nil
+	}
+	s.gather.ask, s.gather.most = s.quoteAll, cfg.Timeout
+	return s, nil
 }
 
 // Close ends the sender's reads and gives back its idle connections.
