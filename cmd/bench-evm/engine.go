@@ -82,13 +82,14 @@ func startPostgres(ctx context.Context, log *slog.Logger) (dsn string, stop func
 	return dsn, stop, err
 }
 
-// each does something for every number, with all workers.
-func (e *engine) each(ctx context.Context, do func(ctx context.Context, n int) error) error {
+// each does something for the numbers from one up to another, with all workers.
+func (e *engine) each(ctx context.Context, from, to int, do func(ctx context.Context, n int) error) error {
 	var next atomic.Int64
+	next.Store(int64(from))
 	g, ctx := errgroup.WithContext(ctx)
 	for range e.workers {
 		g.Go(func() error {
-			for n := next.Add(1) - 1; n < int64(e.count); n = next.Add(1) - 1 {
+			for n := next.Add(1) - 1; n < int64(to); n = next.Add(1) - 1 {
 				if err := do(ctx, int(n)); err != nil {
 					return err
 				}
@@ -101,7 +102,7 @@ func (e *engine) each(ctx context.Context, do func(ctx context.Context, n int) e
 
 // seed stores authorized intents of a hundred accounts.
 func (e *engine) seed(ctx context.Context) error {
-	return e.each(ctx, func(ctx context.Context, n int) error {
+	return e.each(ctx, 0, e.count, func(ctx context.Context, n int) error {
 		_, err := e.store.Create(ctx, intents.Intent{
 			ID: id(n), Route: route, Account: fmt.Sprintf("acct_%d", n%100), Destination: recipient(n).Hex(), Asset: "ETH", Amount: intents.NewAmount(1000),
 		}, true, "bench-evm")
@@ -111,11 +112,11 @@ func (e *engine) seed(ctx context.Context) error {
 
 func id(n int) string { return fmt.Sprintf("pi_%06d", n) }
 
-// send has all intents worked until the node has accepted each.
-func (e *engine) send(ctx context.Context, accepted func(int64)) (time.Duration, error) {
+// send has intents worked until the node has accepted each.
+func (e *engine) send(ctx context.Context, from, to int, accepted func(int64)) (time.Duration, error) {
 	start := time.Now()
 	var done atomic.Int64
-	err := e.each(ctx, func(ctx context.Context, n int) error {
+	err := e.each(ctx, from, to, func(ctx context.Context, n int) error {
 		body, err := intents.EncodeReference(id(n))
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -20,7 +21,7 @@ const (
 
 // loadSigners locks the signers that claims of the batch may take a number of, and draws keys for their slots.
 func (h *hall) loadSigners(ctx context.Context, q queryer, ops []claimOp) error {
-	var scopes []string
+	wanted := map[string]int64{}
 	var slots int
 	for _, op := range ops {
 		r := h.rows[op.Intent.Key]
@@ -28,21 +29,38 @@ func (h *hall) loadSigners(ctx context.Context, q queryer, ops []claimOp) error 
 			continue
 		}
 		if op.opens(r.Intent) {
-			scopes = append(scopes, op.Plan.Scopes()...)
+			for _, scope := range op.Plan.Scopes() {
+				wanted[scope]++
+			}
 			slots++
 		} else if r.Version > firstVersion {
 			slots++
 		}
 	}
-	if err := h.draw(ctx, q, slots); err != nil || len(scopes) == 0 {
+	if err := h.draw(ctx, q, slots); err != nil || len(wanted) == 0 {
 		return err
 	}
-	slices.Sort(scopes)
-	scopes = slices.Compact(scopes)
-	if err := h.readSigners(ctx, q, scopes); err != nil {
+	if err := h.readSigners(ctx, q, slices.Sorted(maps.Keys(wanted))); err != nil {
 		return err
 	}
-	return h.countSlots(ctx, q, scopes)
+	return h.countSlots(ctx, q, h.crowded(wanted))
+}
+
+// crowded lists the scopes whose window the numbers wanted might not fit in. In the others no more slots can be open than
+// numbers were given out above what the chain has used, and that is not too many: there is nothing to count.
+func (h *hall) crowded(wanted map[string]int64) []string {
+	var scopes []string
+	for scope, n := range wanted {
+		sg := h.signers[scope]
+		switch {
+		case sg == nil:
+		case sg.Next-sg.Seen+n > int64(sg.Window):
+			scopes = append(scopes, scope)
+		default:
+			sg.Ahead = int(max(sg.Next-sg.Seen, 0))
+		}
+	}
+	return scopes
 }
 
 func (h *hall) readSigners(ctx context.Context, q queryer, scopes []string) error {
@@ -65,6 +83,9 @@ func (h *hall) readSigners(ctx context.Context, q queryer, scopes []string) erro
 }
 
 func (h *hall) countSlots(ctx context.Context, q queryer, scopes []string) error {
+	if len(scopes) == 0 {
+		return nil
+	}
 	rows, err := q.QueryContext(ctx, countOpen, texts(scopes))
 	if err != nil {
 		return err

@@ -4,22 +4,74 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
 )
 
-// ask quotes a payment. A token's balance is asked for before the estimate: a transfer of more than there is reverts too,
-// and there may be more tomorrow. One node is asked for all of it. Errors as [Sender.quote].
-func (s *Sender) ask(ctx context.Context, acct *account, in intents.Intent, t transfer) (q quote, err error) {
-	err = s.somewhere(ctx, func(ctx context.Context) (err error) {
-		if err = s.funded(ctx, acct, in); err == nil {
-			q, err = s.excusing(ctx, acct, in, t, s.cfg.GasLimit)
+// ask quotes a payment of each account, with one error of each. Payments of the native coin share calls with those of
+// others. Errors as [Sender.quote].
+func (s *Sender) ask(ctx context.Context, in intents.Intent, t transfer) ([]quote, []error) {
+	if s.isToken(in) {
+		return s.askTokens(ctx, in, t)
+	}
+	qs, errs := s.together(ctx, t, s.cfg.GasLimit, s.accounts...)
+	for i, a := range s.accounts {
+		if errs[i] == nil {
+			s.recent.put(a.scope+in.ID, qs[i], time.Now())
 		}
-		return err
-	})
-	if err == nil && !s.isToken(in) {
-		s.recent.put(acct.scope+in.ID, q, time.Now())
+	}
+	return qs, errs
+}
+
+// askTokens asks for the tokens before the estimate: a transfer of more than there is reverts too, and there may be more
+// tomorrow. One node is asked for all of one account.
+func (s *Sender) askTokens(ctx context.Context, in intents.Intent, t transfer) ([]quote, []error) {
+	qs, errs := make([]quote, len(s.accounts)), make([]error, len(s.accounts))
+	var wait sync.WaitGroup
+	for i, a := range s.accounts {
+		wait.Go(func() {
+			defer func() {
+				if v := recover(); v != nil { // nobody above this goroutine would
+					errs[i] = fmt.Errorf("panic: %v", v)
+				}
+			}()
+			errs[i] = s.somewhere(ctx, func(ctx context.Context) (err error) {
+				if err = s.funded(ctx, a, in); err == nil {
+					qs[i], err = s.excusing(ctx, a, in, t, s.cfg.GasLimit)
+				}
+				return err
+			})
+		})
+	}
+	wait.Wait()
+	return qs, errs
+}
+
+// together is quote of several accounts, in a call with those of others.
+func (s *Sender) together(ctx context.Context, t transfer, gas uint64, accts ...*account) ([]quote, []error) {
+	questions, quotes := make([]*question, len(accts)), make([]quote, len(accts))
+	for i, a := range accts {
+		questions[i] = &question{from: a.from, transfer: t, gas: gas}
+	}
+	errs := s.gather.all(ctx, questions)
+	for i, a := range accts {
+		if errs[i] != nil && errs[i] == ctx.Err() {
+			errs[i] = fmt.Errorf("no quote: %w", errs[i])
+		}
+		if errs[i] == nil {
+			quotes[i], errs[i] = s.noted(ctx, a, questions[i].answer, questions[i].err)
+		}
+	}
+	return quotes, errs
+}
+
+// noted keeps the balance that a quote tells.
+func (s *Sender) noted(ctx context.Context, a *account, q quote, err error) (quote, error) {
+	if err == nil {
+		s.holds(ctx, a, q.balance)
 	}
 	return q, err
 }
@@ -31,6 +83,8 @@ func (s *Sender) requote(ctx context.Context, acct *account, in intents.Intent, 
 		if q, ok := s.recent.take(acct.scope+in.ID, time.Now()); ok {
 			return q, nil
 		}
+		qs, errs := s.together(ctx, t, gas, acct)
+		return qs[0], errs[0]
 	}
 	err = s.somewhere(ctx, func(ctx context.Context) (err error) {
 		q, err = s.excusing(ctx, acct, in, t, gas)

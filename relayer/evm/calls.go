@@ -18,16 +18,11 @@ const batchMost = 100
 // batch makes read calls in as few round trips as it can. The first error of any of them is returned, as a *callError.
 // Where one node cannot answer the next is asked; see round.ask and batchEach for errors.
 func (s *Sender) batch(ctx context.Context, calls []rpc.BatchElem) error {
-	return s.batchMust(ctx, calls, len(calls))
-}
-
-// batchMust is batch, but only the first calls must succeed, as many as must says. Errors of the others stay with them.
-func (s *Sender) batchMust(ctx context.Context, calls []rpc.BatchElem, must int) error {
 	return s.somewhere(ctx, func(ctx context.Context) error {
 		if err := s.batchAt(ctx, nodeOf(ctx), calls); err != nil {
 			return err
 		}
-		for _, c := range calls[:must] {
+		for _, c := range calls {
 			if c.Error != nil {
 				return s.elemError(ctx, c)
 			}
@@ -89,7 +84,7 @@ func (s *Sender) callAt(ctx context.Context, n *node, calls []rpc.BatchElem) err
 	}
 	for _, c := range calls {
 		if isLimit(c.Error) {
-			s.pool.cool(n, asked(c.Error))
+			s.pool.cool(n, backoffOf(c.Error))
 			return nil
 		}
 	}
@@ -97,8 +92,8 @@ func (s *Sender) callAt(ctx context.Context, n *node, calls []rpc.BatchElem) err
 	return nil
 }
 
-// asked is for how long an error of a call asks for fewer; 0: it does not say.
-func asked(err error) time.Duration {
+// backoffOf is for how long an error of a call asks for fewer; 0: it does not say.
+func backoffOf(err error) time.Duration {
 	e, ok := errors.AsType[rpc.DataError](err)
 	if !ok {
 		return 0

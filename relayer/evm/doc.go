@@ -48,4 +48,10 @@
 // Where the provider counts units each read is paid for before it leaves; see [Meter].
 // A node that syncs, or whose newest block is 30 s older than the newest of all, comes last. What a node does not see
 // is believed only when it is as high as the highest block anybody showed.
+//
+// # Plans share calls
+//
+// A plan asks for the signer's balance, an estimate and now and then prices. One that finds no other under way asks at
+// once; those that come up meanwhile go together, at most 32 in one HTTP call, when that has ended or after 50 ms. Each
+// gets its own estimate and its own error, and whoever leaves ends nothing for the others.
 package evm

@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/params"
-	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/nsqrelayer/relayer/intents"
 )
@@ -35,36 +33,10 @@ type callArgs struct {
 // quote asks in one call, for prices too where none are fresh. A gas above 0 is taken, not asked for: after bytes were
 // exposed an estimate proves nothing, since a sibling that landed makes it fail. Errors: *intents.RefusedError where the
 // recipient reverts, those of batch, others.
-func (s *Sender) quote(ctx context.Context, acct *account, t transfer, gas uint64) (q quote, err error) {
-	var balance hexutil.Big
-	var estimate hexutil.Uint64
-	calls := []rpc.BatchElem{
-		{Method: "eth_getBalance", Args: []any{acct.from, "latest"}, Result: &balance},
-	}
-	if gas == 0 {
-		calls = append(calls, rpc.BatchElem{Method: "eth_estimateGas", Args: []any{callArgs{acct.from, t.to, (*hexutil.Big)(t.value), t.data}}, Result: &estimate})
-	}
-	must := len(calls)
-	var v survey
-	m, fresh := s.prices.get(time.Now())
-	if !fresh {
-		calls = append(calls, v.calls(s.cfg.FeePercentile)...)
-		must++
-		defer func() { s.prices.put(q.market, time.Now()) }()
-	}
-	if err := s.batchMust(ctx, calls, must); err != nil {
-		return quote{}, refused(err)
-	}
-	if !fresh {
-		if m, err = v.market(calls[must-1:], s.cfg.Tip); err != nil {
-			return quote{}, s.callError(ctx, calls[must-1].Method, err, true)
-		}
-	}
-	if gas == 0 {
-		gas = withMargin(uint64(estimate))
-	}
-	s.holds(ctx, acct, balance.ToInt())
-	return quote{m, gas, balance.ToInt()}, nil
+func (s *Sender) quote(ctx context.Context, acct *account, t transfer, gas uint64) (quote, error) {
+	q := &question{from: acct.from, transfer: t, gas: gas}
+	s.quoteAll(ctx, []*question{q})
+	return s.noted(ctx, acct, q.answer, q.err)
 }
 
 // refused turns a revert of the estimate into a refusal. Text before code: nodes agree on neither.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"sync"
 
 	"github.com/nsqrelayer/relayer/intents"
 )
@@ -47,30 +46,19 @@ type offer struct {
 	err   error
 }
 
-// offers asks for all signers at once.
+// offers prices a payment for each signer.
 func (s *Sender) offers(ctx context.Context, in intents.Intent, t transfer) []offer {
 	offers := make([]offer, len(s.accounts))
-	var wait sync.WaitGroup
-	for i, a := range s.accounts[1:] {
-		wait.Go(func() {
-			defer func() {
-				if v := recover(); v != nil { // nobody above this goroutine would
-					offers[i+1] = offer{err: fmt.Errorf("panic: %v", v)}
-				}
-			}()
-			offers[i+1] = s.offer(ctx, a, in, t)
-		})
+	quotes, errs := s.ask(ctx, in, t)
+	for i, a := range s.accounts {
+		if offers[i].err = errs[i]; errs[i] == nil {
+			offers[i] = s.offer(a, in, t, quotes[i])
+		}
 	}
-	offers[0] = s.offer(ctx, s.accounts[0], in, t)
-	wait.Wait()
 	return offers
 }
 
-func (s *Sender) offer(ctx context.Context, a *account, in intents.Intent, t transfer) offer {
-	q, err := s.ask(ctx, a, in, t)
-	if err != nil {
-		return offer{err: err}
-	}
+func (s *Sender) offer(a *account, in intents.Intent, t transfer, q quote) offer {
 	f, err := s.fees(q, s.cfg.MaxFeePerGas)
 	if err != nil {
 		return offer{err: err}

@@ -21,6 +21,7 @@ type Sender struct {
 	prices   prices
 	pace     pace
 	recent   recent
+	gather   gather
 	refused  refusals
 	scrub    *strings.Replacer
 	log      *slog.Logger
@@ -43,14 +44,15 @@ func New(cfg Config) (*Sender, error) {
 		}
 		nodes, urls = append(nodes, n), append(urls, u)
 	}
-	var accounts []*account
-	for _, signer := range cfg.Signers {
-		accounts = append(accounts, newAccount(cfg.ChainID, signer))
-	}
-	return &Sender{
-		cfg: cfg, accounts: accounts, chain: new(big.Int).SetUint64(cfg.ChainID),
+	s := &Sender{
+		cfg: cfg, chain: new(big.Int).SetUint64(cfg.ChainID),
 		pool: newPool(nodes), http: newHTTP(transport), scrub: newScrubber(urls...), log: cfg.Logger,
-	}, nil
+	}
+	for _, signer := range cfg.Signers {
+		s.accounts = append(s.accounts, newAccount(cfg.ChainID, signer))
+	}
+	s.gather.ask, s.gather.most = s.quoteAll, cfg.Timeout
+	return s, nil
 }
 
 // Close ends the sender's reads and gives back its idle connections.

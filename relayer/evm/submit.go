@@ -1,15 +1,14 @@
 package evm
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/nsqrelayer/relayer/intents"
@@ -164,16 +163,8 @@ func (s *Sender) send(ctx context.Context, n *node, raw []byte) (ans answer) {
 
 // request has a body but no GetBody, so that net/http cannot send it twice.
 func (s *Sender) request(ctx context.Context, n *node, id int64, raw []byte) (*http.Request, error) {
-	call, err := json.Marshal(struct {
-		Version string   `json:"jsonrpc"`
-		ID      int64    `json:"id"`
-		Method  string   `json:"method"`
-		Params  []string `json:"params"`
-	}{"2.0", id, "eth_sendRawTransaction", []string{hexutil.Encode(raw)}})
-	if err != nil {
-		return nil, err
-	}
-	body := struct{ io.Reader }{strings.NewReader(string(call))} // hides the type that NewRequest makes a GetBody from
+	call := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"eth_sendRawTransaction","params":["0x%x"]}`, id, raw)
+	body := struct{ io.Reader }{bytes.NewReader(call)} // hides the type that NewRequest makes a GetBody from
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.url, body)
 	if err != nil {
 		return nil, err

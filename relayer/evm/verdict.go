@@ -81,7 +81,16 @@ func backoff(data json.RawMessage) time.Duration {
 	return time.Duration(min(d.Rate.Seconds, intents.MostRetry.Seconds()) * float64(time.Second))
 }
 
+// plain says whether the answer is, letter by letter, the one that most nodes give to bytes they take. It only saves
+// reading it.
+func (a answer) plain(hash string) bool {
+	return a.whole && strings.TrimSuffix(string(a.body), "\n") == `{"jsonrpc":"2.0","id":`+strconv.FormatInt(a.id, 10)+`,"result":"`+hash+`"}`
+}
+
 func (a answer) judgeReply(hash string) ruling {
+	if a.plain(hash) {
+		return ruling{verdict: intents.Accepted, ref: hash}
+	}
 	var r reply
 	if !a.whole || json.Unmarshal(a.body, &r) != nil {
 		return ruling{broken: true}
