@@ -67,6 +67,7 @@ func TestRowSubmitIsLimited(t *testing.T) {
 		r.sender.says(func(context.Context, *world, intents.Attempt) intents.Result {
 			return intents.Result{Verdict: intents.NotSent, After: time.Minute, Calm: 30 * time.Second}
 		})
+		few(r.T, r.throttle)
 		r.create("pi_1")
 		r.finished(r.deliver(ref("pi_1")))
 		if s := r.throttle.State(); s.PerSecond != 5 || s.Cuts != 1 {
@@ -92,6 +93,9 @@ func TestRowKnownLimitDoesNotSlow(t *testing.T) {
 			r.sender.onPlan = func(context.Context, intents.Intent) (intents.Plan, error) {
 				return intents.Plan{}, &intents.LimitedError{After: time.Second, Known: known, Err: errors.New("HTTP 429")}
 			}
+			pass(15 * time.Second)
+			few(r.T, r.throttle)
+			done(acquire(r.T, r.throttle, 0))
 			r.create(fmt.Sprintf("plan_%d", i))
 			r.finished(r.deliver(ref(fmt.Sprintf("plan_%d", i))))
 			r.near("end of the calm", r.throttle.State().CalmUntil, time.Second)
@@ -101,7 +105,8 @@ func TestRowKnownLimitDoesNotSlow(t *testing.T) {
 		}
 		r.sender.onPlan = nil
 		for i, known := range []bool{true, false} {
-			pass(10 * time.Second)
+			pass(15 * time.Second)
+			few(r.T, r.throttle)
 			r.sender.says(func(context.Context, *world, intents.Attempt) intents.Result {
 				return intents.Result{Verdict: intents.NotSent, Calm: time.Second, Known: known}
 			})

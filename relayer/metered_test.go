@@ -65,6 +65,8 @@ func TestMeteredLookIsLimited(t *testing.T) {
 		r.sent("pi_1")
 		o := r.observer()
 		pass(5 * time.Second)
+		few(r.T, r.throttle)
+		done(acquire(r.T, r.throttle, 0))
 		r.sender.onObserve = func([]intents.Watch) ([]intents.Observation, error) { return nil, limited(20 * time.Second) }
 		for range 2 {
 			if _, err := o.Observe(r.Context()); err == nil {

@@ -12,8 +12,8 @@ func TestPaceHalvesAndComesBack(t *testing.T) {
 	if got := p.share(start); !math.IsInf(got, 1) || !p.full(start).IsZero() {
 		t.Errorf("never refused: share %v, full at %v", got, p.full(start))
 	}
-	if !p.refuse(start, start.Add(-time.Second), 1, paceLeast) {
-		t.Fatal("the first refusal cut nothing")
+	if !refuseOften(&p, start, 1, paceLeast) {
+		t.Fatal("refusals cut nothing")
 	}
 	last := 0.0
 	for at, want := range map[time.Duration]float64{0: 0.5, paceBack / 2: 1 - 0.5/32, paceBack: 1, 2 * paceBack: 1.5, MaxSlow - 1: 513, MaxSlow: math.Inf(1)} {
@@ -41,12 +41,12 @@ func TestPaceIsBackInTimeFromTheFloor(t *testing.T) {
 		for range 100 {
 			share := min(p.share(now), 1)
 			now = now.Add(time.Second)
-			p.refuse(now, now.Add(-1), share, floor)
-			if got := p.share(now); got < floor || got > max(share, floor) {
+			refuseOften(&p, now, share, floor)
+			if got := p.share(now); got < floor || got > 1.001*max(share, floor) {
 				t.Fatalf("floor %v: the share went from %v to %v", floor, share, got)
 			}
 		}
-		if got := p.share(now); got != floor {
+		if got := p.share(now); got < floor || got > 1.001*floor {
 			t.Errorf("after 100 refusals the share is %v, want %v", got, floor)
 		}
 		if got := p.share(now.Add(MaxSlow - 1)); got < 1 {
@@ -55,25 +55,54 @@ func TestPaceIsBackInTimeFromTheFloor(t *testing.T) {
 	}
 }
 
-// All calls that were let pass before a cut are one refusal.
-func TestPaceCutsOnceForCallsOfOneTime(t *testing.T) {
-	cut := time.Now()
+// refuseOften refuses as often as it takes for a cut, the last time at now.
+func refuseOften(p *pace, now time.Time, share, floor float64) (cut bool) {
+	for i := range paceFew {
+		at := now.Add(time.Duration(i-paceFew+1) * time.Millisecond)
+		cut = p.refuse(at, at, time.Second, share, floor)
+	}
+	return cut
+}
+
+// Few refusals cut nothing: three within ten pauses do, then two more.
+func TestPaceFewRefusalsAreNone(t *testing.T) {
+	now := time.Now()
 	var p pace
-	p.refuse(cut, cut.Add(-time.Second), 1, paceLeast)
-	for _, since := range []time.Duration{-time.Hour, -time.Second, 0} {
-		if p.refuse(cut.Add(time.Minute), cut.Add(since), 1, paceLeast) {
-			t.Errorf("a call let pass at %v cut again", since)
+	for i, tt := range []struct {
+		wait, pause time.Duration
+		cut         bool
+	}{
+		{0, time.Second, false}, {time.Second, time.Second, false}, {9001 * time.Millisecond, time.Second, false}, // 10.001 s after the first
+		{998 * time.Millisecond, time.Second, true}, // 10 s after the second but one
+		{time.Second, time.Second, false}, {time.Second, time.Second, true},
+		{time.Minute, 20 * time.Second, false}, {20 * time.Second, 20 * time.Second, true}, // longer pauses, a longer time
+		{time.Hour, time.Millisecond, false}, {4 * time.Second, time.Millisecond, false}, {6 * time.Second, time.Millisecond, true}, // no less than 10 s
+	} {
+		now = now.Add(tt.wait)
+		if cut := p.refuse(now, now, tt.pause, 1, paceLeast); cut != tt.cut {
+			t.Errorf("refusal %d: cut %t, want %t", i, cut, tt.cut)
 		}
 	}
-	if !p.refuse(cut.Add(time.Minute), cut.Add(1), 1, paceLeast) || p.cuts != 2 {
-		t.Errorf("a call let pass after the cut did not cut: %d cuts", p.cuts)
+}
+
+// All calls that were let pass before a refusal are one with it.
+func TestPaceCallsOfOneTimeAreOneRefusal(t *testing.T) {
+	now := time.Now()
+	var p pace
+	for i := range 50 {
+		if p.refuse(now.Add(time.Duration(i)), now.Add(-time.Second), time.Second, 1, paceLeast) {
+			t.Fatalf("call %d of one time cut", i)
+		}
+	}
+	if refuseOften(&p, now.Add(time.Second), 1, paceLeast); p.cuts != 1 {
+		t.Errorf("%d cuts, want 1", p.cuts)
 	}
 }
 
 func TestPacePausesAreNotQuiet(t *testing.T) {
 	cut := time.Now()
 	var p pace
-	p.refuse(cut, cut.Add(-1), 1, paceLeast)
+	refuseOften(&p, cut, 1, paceLeast)
 	p.pause(time.Hour)
 	if got := p.share(cut.Add(time.Hour)); got != 0.5 {
 		t.Errorf("after the pause the share is %v, want 0.5", got)
@@ -98,5 +127,12 @@ func TestGauge(t *testing.T) {
 	}
 	if got := g.perSecond(now.Add(time.Minute)); got > 1e-9 {
 		t.Errorf("%v a second, a minute after the last", got)
+	}
+	if got := g.best(now.Add(time.Minute)); got < 39/math.E || got > 42/math.E {
+		t.Errorf("%v a second at best, a minute after the last; want 40/e", got)
+	}
+	g.add(now.Add(time.Minute), 1)
+	if got := g.best(now.Add(time.Minute)); got < 39/math.E || got > 42/math.E {
+		t.Errorf("one more makes it %v", got)
 	}
 }

@@ -19,11 +19,14 @@ const MaxCalm = 5 * time.Minute
 //
 // After the pause permits come at half the rate, one by one: what had piled
 // up in the buckets is gone. The rate then rises again to what is configured,
-// within [MaxSlow] of quiet, and is halved again with each further refusal,
-// down to 1/1024, but never below one send in 10 s. Where the rate is
-// Unlimited it is half of what was granted lately, but not below one permit
-// in 2 s. Refusals of calls that were let pass before the last cut are part
-// of it and halve nothing; where no permit has passed since, none does.
+// within [MaxSlow] of quiet, and is halved again with further refusals, down
+// to 1/1024, but never below one send in 10 s. Where the rate is Unlimited it
+// is half of what was granted at best in the minutes before, but not below
+// one permit in 2 s.
+//
+// Few refusals only shut: fewer than three within ten times d. Those of calls
+// that were let pass before the last one are one with it; where no permit has
+// passed since, none counts.
 //
 // It returns the rate of sends from now on, and whether this Calm lowered it,
 // which is worth a line in the log.
@@ -61,12 +64,14 @@ func (t *Throttle) refused(now, since time.Time, d time.Duration) (rate.Limit, b
 	if d <= 0 {
 		return before, false
 	}
-	cut := t.pace.refuse(now, since, t.share(now), t.sends.floor())
+	if !t.slow {
+		t.sends.learn(now)
+		t.reads.learn(now)
+	}
+	cut := t.pace.refuse(now, since, d, t.share(now), t.sends.floor())
 	if cut {
 		t.slow = true
 		t.pace.pause(max(t.calm.Sub(now), 0))
-		t.sends.learn(now)
-		t.reads.learn(now)
 	}
 	t.pause(now, d)
 	t.tune(now)
@@ -77,13 +82,14 @@ func (t *Throttle) refused(now, since time.Time, d time.Duration) (rate.Limit, b
 	return t.sends.rate, t.sends.rate < before
 }
 
-// share is the part of the rate in use, as the next cut takes it: where there
-// is no rate the lines learn what all of it is. It requires that t.mu is held.
+// share is the part of the rate in use, as the next cut takes it. Above all of
+// what was learned there may be more. It requires that t.mu is held.
 func (t *Throttle) share(now time.Time) float64 {
-	if t.cfg.PerSecond == Unlimited {
-		return 1
+	share := t.pace.share(later(now, t.calm))
+	if t.cfg.PerSecond == Unlimited && t.slow {
+		return share
 	}
-	return min(t.pace.share(later(now, t.calm)), 1)
+	return min(share, 1)
 }
 
 // pause shuts the throttle for d, or longer if it is. It requires that t.mu
@@ -144,21 +150,17 @@ func (l *line) trim(now time.Time, most int) {
 }
 
 // learn finds out what all of the rate is, where it is not configured: what
-// was granted lately, at least a permit a second, at most what was allowed.
+// was granted at best lately, at least a permit a second.
 func (l *line) learn(now time.Time) {
 	if l.base == Unlimited {
-		lately := max(l.lately.perSecond(now), float64(max(l.heavy, 1)))
-		l.full = min(rate.Limit(lately), l.rate)
+		l.full = rate.Limit(max(l.lately.best(now), float64(max(l.heavy, 1))))
 	}
 }
 
 // floor is the smallest share: no permit of those seen takes longer than
 // paceEvery to come free.
 func (l *line) floor() float64 {
-	if l.base == Unlimited {
-		return 0 // learned anew with each cut
-	}
-	return min(max(paceLeast, float64(l.heavy)/paceEvery.Seconds()/float64(l.base)), 1)
+	return min(max(paceLeast, float64(l.heavy)/paceEvery.Seconds()/float64(l.full)), 1)
 }
 
 // later is the later of two moments.

@@ -11,10 +11,57 @@ import (
 	"github.com/nsqrelayer/relayer/relayer"
 )
 
-// A single refusal halves the rate, and costs little after a minute, nothing after MaxSlow.
-func TestThrottleOneRefusalIsSoonForgotten(t *testing.T) {
+// few has two calls refused, which slows nothing; one more does.
+func few(t *testing.T, th *relayer.Throttle) {
+	t.Helper()
+	for range 2 {
+		p, err := th.Acquire(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Report(true)
+		if perSecond, slowed := p.Calm(time.Millisecond); slowed {
+			t.Errorf("slowed to %v by a few refusals", perSecond)
+		}
+		p.Done()
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// A provider that refuses one call in a hundred whatever the rate is called nearly as often as without a word of it: of
+// that, slower is no cure.
+func TestThrottleRandomRefusals(t *testing.T) {
+	for name, perSecond := range map[string]rate.Limit{"limited": 20, "unlimited": relayer.Unlimited} {
+		synctest.Test(t, func(t *testing.T) {
+			th := newThrottle(relayer.ThrottleConfig{PerSecond: perSecond, Burst: 1, InFlight: 1})
+			start, calls := time.Now(), 0
+			for ; time.Since(start) < 10*time.Minute; calls++ {
+				p, err := th.Acquire(t.Context(), 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(50 * time.Millisecond)
+				p.Report(true)
+				if calls%100 == 99 {
+					p.Calm(time.Second)
+				}
+				p.Done()
+			}
+			if least := 600 * 20 * 3 / 4; calls < least { // pauses alone take a sixth
+				t.Errorf("%s: %d calls in ten minutes, want %d or more", name, calls, least)
+			}
+			if n := th.State().Cuts; n != 0 {
+				t.Errorf("%s: %d cuts", name, n)
+			}
+		})
+	}
+}
+
+// Refusals halve the rate, and cost little after a minute, nothing after MaxSlow.
+func TestThrottleRefusalsAreSoonForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th := newThrottle(relayer.ThrottleConfig{PerSecond: 100, Burst: 10, ReadShare: 0.2})
+		few(t, th)
 		p := acquire(t, th, 0)
 		if perSecond, slowed := p.Calm(30 * time.Second); perSecond != 40 || !slowed {
 			t.Errorf("slowed to %v (%v), want 40", perSecond, slowed)
@@ -42,7 +89,8 @@ func TestThrottleOneRefusalIsSoonForgotten(t *testing.T) {
 // Sixteen calls on their way that are all refused are one refusal, however late they hear of it.
 func TestThrottleCallsOnTheirWayAreOneRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		th := newThrottle(relayer.ThrottleConfig{PerSecond: 100, Burst: 16, ReadShare: 0.5})
+		th := newThrottle(relayer.ThrottleConfig{PerSecond: 100, Burst: 18, ReadShare: 0.5})
+		few(t, th)
 		var out []*relayer.Permit
 		for range 16 {
 			out = append(out, acquire(t, th, 0))
@@ -61,8 +109,15 @@ func TestThrottleCallsOnTheirWayAreOneRefusal(t *testing.T) {
 				done(acquire(t, th, 0))
 			}
 		}
-		if _, slowed := th.Calm(time.Second); !slowed { // of a call without a permit, after one more passed
-			t.Error("a refusal after one more permit slowed nothing")
+		for n := range 2 {
+			p, err := th.Acquire(t.Context(), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			done(p)
+			if _, slowed := th.Calm(time.Millisecond); slowed != (n == 1) { // of a call without a permit, after one more passed
+				t.Errorf("refusal %d after the cut: slowed %t", n+1, slowed)
+			}
 		}
 		if _, slowed := th.Calm(time.Second); slowed {
 			t.Error("a refusal without a permit in between slowed again")
@@ -77,6 +132,7 @@ func TestThrottleCallsOnTheirWayAreOneRefusal(t *testing.T) {
 func TestThrottleNoBurstAfterThePause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th := newThrottle(relayer.ThrottleConfig{PerSecond: 10, Burst: 100})
+		few(t, th)
 		p := acquire(t, th, 0)
 		p.Calm(time.Minute)
 		if wait := th.Predict(time.Now()); wait != time.Minute {
@@ -106,6 +162,7 @@ func TestThrottleNoBurstAfterThePause(t *testing.T) {
 func TestThrottleRefusedDuringAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th := newThrottle(relayer.ThrottleConfig{PerSecond: 10, Burst: 10})
+		few(t, th)
 		p := acquire(t, th, 0)
 		th.Shut(time.Minute)
 		p.Calm(time.Second)
@@ -117,6 +174,8 @@ func TestThrottleRefusedDuringAPause(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		th := newThrottle(relayer.ThrottleConfig{PerSecond: 1, Burst: 1})
+		few(t, th)
+		time.Sleep(time.Second)
 		p := acquire(t, th, 0)
 		time.Sleep(500 * time.Millisecond)
 		p.Calm(time.Minute)
@@ -168,13 +227,15 @@ func TestThrottleIsNeverStarved(t *testing.T) {
 func TestThrottleSlowRateStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th := newThrottle(relayer.ThrottleConfig{PerSecond: rate.Every(30 * time.Second), Burst: 1})
-		p := acquire(t, th, 0)
-		if perSecond, slowed := p.Calm(time.Second); slowed || perSecond != rate.Every(30*time.Second) {
-			t.Errorf("slowed to %v (%v)", perSecond, slowed)
+		for n := range 3 {
+			p := acquire(t, th, []time.Duration{0, time.Minute, time.Minute}[n]) // the pause
+			if perSecond, slowed := p.Calm(time.Minute); slowed || perSecond != rate.Every(30*time.Second) {
+				t.Errorf("slowed to %v (%v)", perSecond, slowed)
+			}
+			done(p)
 		}
-		done(p)
-		time.Sleep(time.Second)
-		acquire(t, th, 30*time.Second) // the pause is no time to save up
+		time.Sleep(time.Minute)
+		acquire(t, th, 30*time.Second) // the pause is no time to save up, once refusals are many
 	})
 }
 
@@ -192,6 +253,8 @@ func TestThrottleUnlimitedLearns(t *testing.T) {
 			time.Sleep(50 * time.Millisecond)
 			send(t, th, true, 0)
 		}
+		few(t, th)
+		done(acquire(t, th, 0))
 		if perSecond, slowed := th.Calm(time.Second); !slowed || perSecond != 250 { // 500 a second is least, see below
 			t.Errorf("slowed to %v (%v), want half of the heaviest in a second", perSecond, slowed)
 		}
@@ -204,7 +267,10 @@ func TestThrottleUnlimitedLearns(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		th := newThrottle(relayer.ThrottleConfig{})
-		for range 300 {
+		for n := range 400 {
+			if n == 250 { // long enough ago to be forgotten, but not by who counts refusals
+				few(t, th)
+			}
 			time.Sleep(50 * time.Millisecond)
 			send(t, th, true, 0)
 		}
@@ -221,6 +287,8 @@ func TestThrottleUnlimitedLearns(t *testing.T) {
 func TestThrottleShutDoesNotSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th := newThrottle(relayer.ThrottleConfig{PerSecond: 100, Burst: 2})
+		few(t, th)
+		time.Sleep(20 * time.Millisecond)
 		p := acquire(t, th, 0)
 		p.Shut(time.Second)
 		if s := th.State(); s.PerSecond != 100 || s.Cuts != 0 {

@@ -87,11 +87,11 @@ func TestThrottleLearnsWhatIsTaken(t *testing.T) {
 		cfg  relayer.ThrottleConfig
 		most int // calls refused
 	}{
-		"100/s":          {relayer.ThrottleConfig{PerSecond: 100, Burst: 1, InFlight: 16}, 40},
-		"with a burst":   {relayer.ThrottleConfig{PerSecond: 100, Burst: 50, InFlight: 16}, 40},
-		"1000/s":         {relayer.ThrottleConfig{PerSecond: 1000, Burst: 10, InFlight: 16}, 100},
-		"and with reads": {relayer.ThrottleConfig{PerSecond: 100, Burst: 1, InFlight: 16, ReadShare: 0.2}, 40},
-		"unlimited":      {relayer.ThrottleConfig{PerSecond: relayer.Unlimited, InFlight: 16}, 40},
+		"100/s":          {relayer.ThrottleConfig{PerSecond: 100, Burst: 1, InFlight: 16}, 80},
+		"with a burst":   {relayer.ThrottleConfig{PerSecond: 100, Burst: 50, InFlight: 16}, 80},
+		"1000/s":         {relayer.ThrottleConfig{PerSecond: 1000, Burst: 10, InFlight: 16}, 180},
+		"and with reads": {relayer.ThrottleConfig{PerSecond: 100, Burst: 1, InFlight: 16, ReadShare: 0.2}, 80},
+		"unlimited":      {relayer.ThrottleConfig{PerSecond: relayer.Unlimited, InFlight: 16}, 80},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

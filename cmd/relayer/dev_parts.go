@@ -217,7 +217,7 @@ passphrase = %q
 confirmations = 2
 window = %d
 resend-after = "3s"
-throttle = { in-flight = 16, per-second = "unlimited" }
+throttle = { in-flight = 16, per-second = 500, burst = 50 }
 [routes.webhooks]
 sender = "webhook"
 topic = "intents.webhooks"
