@@ -34,7 +34,7 @@ type bare struct {
 // newBare signs all transactions.
 func newBare(url string, key *ecdsa.PrivateKey, count, connections int) (*bare, error) {
 	b := &bare{url: url, from: crypto.PubkeyToAddress(key.PublicKey), connections: connections,
-		http: &http.Client{Transport: &http.Transport{MaxConnsPerHost: connections, MaxIdleConnsPerHost: connections}}}
+		http: &http.Client{Transport: &http.Transport{MaxConnsPerHost: connections, MaxIdleConnsPerHost: connections, DisableCompression: true}}}
 	rules := types.LatestSignerForChainID(big.NewInt(chain.ID))
 	for n := range count {
 		to := recipient(n)
