@@ -29,6 +29,7 @@ type cli struct {
 	Account accountCmd `cmd:"" help:"Credit and show accounts."`
 	Observe observeCmd `cmd:"" help:"Ask the other side once what became of an intent."`
 	Attempt attemptCmd `cmd:"" help:"Send more for an intent, in its slot."`
+	Audit   auditCmd   `cmd:"" help:"Check that everything in the database adds up; exit 1 when it does not."`
 	EVM     evmCmd     `cmd:"" name:"evm" help:"Signers of EVM chains."`
 	Version versionCmd `cmd:"" help:"Show version, commit and date."`
 }

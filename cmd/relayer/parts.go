@@ -22,6 +22,7 @@ type store interface {
 	teller
 	warden
 	noter
+	auditor
 	relayer.Store
 	relayer.Witness
 	relayer.Due

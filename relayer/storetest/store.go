@@ -60,4 +60,6 @@ type Operator interface {
 	DeadLetters(ctx context.Context, most int) ([]intents.BuriedLetter, error)
 	// Audit compares sums with what they are derived from and says what does not add up; nothing when all does.
 	Audit(ctx context.Context) ([]string, error)
+	// Inspect makes every check that is asked for, in one snapshot, and says what each came to, in order.
+	Inspect(ctx context.Context, a intents.Audit) ([]intents.Audited, error)
 }
