@@ -23,6 +23,8 @@ type store interface {
 	warden
 	noter
 	auditor
+	resolver
+	undertaker
 	relayer.Store
 	relayer.Witness
 	relayer.Due
