@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -80,7 +81,10 @@ func (h *hand) decide(ctx context.Context, f about, o intents.Order) error {
 		return err
 	}
 	if after.Version != in.Version {
-		return h.overtaken(f, o, after)
+		if h.byProof(ctx, o) {
+			return h.overtaken(f, o, after)
+		}
+		return h.resolve(ctx, f, o)
 	}
 	if o.Verb == intents.Settle {
 		if err := h.confirm(ctx, &o); err != nil {
@@ -107,6 +111,13 @@ func (h *hand) look(ctx context.Context, o *intents.Order) (in intents.Intent, e
 		return in, fmt.Errorf("the other side cannot be asked, nothing was decided: %w", err)
 	}
 	return in, nil
+}
+
+// byProof says whether it was our look that moved the intent on, and not another person or process meanwhile.
+func (h *hand) byProof(ctx context.Context, o intents.Order) bool {
+	_, _, err := h.store.Resolve(ctx, h.w.Intent.ID, o)
+	moved, ok := errors.AsType[*intents.MovedError](err)
+	return ok && moved.By.Actor == o.Actor && !bytes.HasPrefix(moved.By.Detail, []byte(`{"did":"review `))
 }
 
 // overtaken reports what proof made of an intent while a person was about to decide.

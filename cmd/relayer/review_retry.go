@@ -109,7 +109,7 @@ func (w *sweep) one(ctx context.Context, in intents.Intent) error {
 		if err != nil {
 			return w.skip(in, err)
 		}
-		if after.Version != in.Version {
+		if after.Version != in.Version && w.byProof(ctx, o) {
 			w.proved++
 			return w.tell(after, "by what the other side says")
 		}
