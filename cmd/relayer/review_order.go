@@ -140,13 +140,11 @@ func (h *hand) overtaken(f about, o intents.Order, in intents.Intent) error {
 // confirm finds out what is to be said for and against a reference.
 func (h *hand) confirm(ctx context.Context, o *intents.Order) error {
 	in := h.w.Intent
-	var own bool
 	for _, a := range h.w.Attempts {
-		own = own || a.Name == o.Ref && a.Kind.Pays()
+		o.Own = o.Own || a.Name == o.Ref && a.Kind.Pays()
 	}
-	o.Own = o.Own || own
 	seen, asked := o.Seen, in.Seen && len(h.w.Attempts) > 0
-	if !own {
+	if !o.Own {
 		of, ok, err := h.observer.Refer(ctx, in, o.Ref)
 		if err != nil {
 			return settingError(err)

@@ -1,137 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"log/slog"
-	"os"
-	"path/filepath"
+	"maps"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
-	"github.com/nsqrelayer/relayer/intents/pgstore"
-	"github.com/nsqrelayer/relayer/internal/config"
-	"github.com/nsqrelayer/relayer/internal/pgtest"
 )
-
-// oracle is the other side: what it says of an intent, and what happens while it is asked.
-type oracle struct {
-	way
-	mu    sync.Mutex
-	facts map[string]intents.Fact
-	while func(id string) error // nil: nothing
-	asked int
-}
-
-func (o *oracle) Observe(_ context.Context, ws []intents.Watch) ([]intents.Observation, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	var all []intents.Observation
-	for _, w := range ws {
-		o.asked++
-		if o.while != nil {
-			if err := o.while(w.Intent.ID); err != nil {
-				return nil, err
-			}
-		}
-		all = append(all, intents.Observation{Slot: w.Slot, No: 1, Fact: o.facts[w.Intent.ID], Ref: "ref-" + w.Intent.ID})
-	}
-	return all, nil
-}
-
-func (*oracle) Close() {}
-
-// office is a database with a review list, and a person at a terminal.
-type office struct {
-	*testing.T
-	store  *pgstore.Store
-	oracle *oracle
-	args   []string
-}
-
-func newOffice(t *testing.T) *office {
-	dsn := pgtest.New(t, migrated)
-	s, err := pgstore.Open(t.Context(), pgstore.Config{DSN: dsn, Actor: "worker"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	file := filepath.Join(t.TempDir(), "relayer.toml")
-	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return &office{T: t, store: s, oracle: &oracle{facts: map[string]intents.Fact{}}, args: []string{"--config", file, "--database-url", dsn}}
-}
-
-// relayer runs a command and gives its exit code and what it printed.
-func (o *office) relayer(args ...string) (code int, stdout, stderr string) {
-	o.Helper()
-	var out, complaints bytes.Buffer
-	p := realParts()
-	p.way = func(*config.Route, *slog.Logger) (way, error) { return o.oracle, nil }
-	code = run(append(args, o.args...), strings.NewReader(""), &out, &complaints, p)
-	return code, out.String(), complaints.String()
-}
-
-func (o *office) must(in intents.Intent, err error) intents.Intent {
-	o.Helper()
-	if err != nil {
-		o.Fatal(err)
-	}
-	return in
-}
-
-func (o *office) get(id string) intents.Intent {
-	o.Helper()
-	return o.must(o.store.Get(o.Context(), id))
-}
-
-// claimed makes an intent that somebody claimed. Its bytes may be sent again, and what became of it can be seen, as said.
-func (o *office) claimed(id string, again intents.Again, seen bool) intents.Claimed {
-	o.Helper()
-	in := o.must(o.store.Create(o.Context(), intents.Intent{ID: id, Route: "webhooks", Account: "acct_1", Destination: "x", Asset: "EUR", Amount: intents.NewAmount(1)}, true, "test"))
-	cl, err := o.store.Claim(o.Context(), intents.Claim{Intent: in, Owner: "worker", Term: time.Hour,
-		Plan:    intents.Plan{Slot: intents.Key, Scope: "pay.example", Again: again, Seen: seen},
-		Attempt: &intents.Attempt{No: 1, Kind: intents.First, Bytes: []byte(id), Name: id}})
-	if err != nil {
-		o.Fatal(err)
-	}
-	return cl
-}
-
-// reviewed makes an intent in review; again: its bytes may be sent again.
-func (o *office) reviewed(id string, again bool) intents.Intent {
-	o.Helper()
-	if !again {
-		return o.must(o.store.Complete(o.Context(), o.claimed(id, intents.Never, false), intents.Result{}))
-	}
-	o.must(o.store.Complete(o.Context(), o.claimed(id, intents.For(time.Hour), true), intents.Result{Verdict: intents.Accepted, Ref: "r"}))
-	in := o.get(id)
-	got, err := o.store.Record(o.Context(), []intents.Watch{{Intent: in, Slot: in.Slot}}, []intents.Observation{{Slot: in.Slot}}, intents.Patience{ConfirmAfter: time.Nanosecond})
-	if err != nil || got[0].State != intents.NeedsReview {
-		o.Fatalf("got %+v, %v, want it in review", got, err)
-	}
-	return got[0]
-}
-
-// moves counts how often an intent went from review to a state.
-func (o *office) moves(id string, to intents.State) (n int) {
-	o.Helper()
-	events, err := o.store.Events(o.Context(), id)
-	if err != nil {
-		o.Fatal(err)
-	}
-	for _, e := range events {
-		if e.Kind == intents.Changed && e.From == intents.NeedsReview && e.To == to {
-			n++
-		}
-	}
-	return n
-}
 
 // TestCase106: the other side is asked before anything is sent again. What is done or on its way is not, whatever the page
 // said that the person looked at.
@@ -244,5 +122,70 @@ func TestCase109(t *testing.T) {
 		if now := o.get(id); now.Version != was.Version || now.State != was.State {
 			t.Errorf("%s was %s v%d and is %s v%d", id, was.State, was.Version, now.State, now.Version)
 		}
+	}
+}
+
+// TestSettleAsksFirst: what is said against a reference stands against the order, and in the timeline when a person insists.
+func TestSettleAsksFirst(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	facts := map[string]intents.Fact{"0xfinal": intents.Final, "0xyoung": intents.Included, "0xpool": intents.Pending, "0xbad": intents.Reverted, "0xother": intents.Dead, "0xtaken": intents.Final}
+	maps.Copy(o.oracle.facts, facts)
+	o.must(o.store.Complete(t.Context(), o.claimed("pi_taken", intents.Always, true), intents.Result{Verdict: intents.Done, Ref: "0xtaken"}))
+	settle := func(id, ref string, more ...string) (int, string) {
+		code, stdout, stderr := o.relayer(append([]string{"review", "settle", id, "--version", "4", "--reason", "why", "--ref", ref}, more...)...)
+		return code, stdout + stderr
+	}
+	for ref, says := range map[string]string{
+		"0xyoung": "not beyond recall yet", "0xpool": "has not done it yet", "0xbad": "executed without effect", "0xother": "not this payment",
+		"0xnone": "does not show it", "0xtaken": "it is the reference of pi_taken, which is settled", // case 103
+	} {
+		id := "pi_" + ref
+		was := o.reviewed(id, false)
+		if code, text := settle(id, ref); code != exitFailed || !strings.Contains(text, says) || !strings.Contains(text, "; --unconfirmed settles it all the same") {
+			t.Errorf("%s: exit %d, %s, want %q", ref, code, text, says)
+		}
+		if now := o.get(id); now.Version != was.Version {
+			t.Errorf("%s: refused, and it is %s", ref, now.State)
+		}
+		if code, text := settle(id, ref, "--unconfirmed"); code != exitOK || o.get(id).State != intents.Settled || !strings.Contains(o.lastDetail(id), says) {
+			t.Errorf("%s, insisted on: exit %d, %s, %s", ref, code, text, o.lastDetail(id))
+		}
+	}
+	o.reviewed("pi_final", false)
+	if code, text := settle("pi_final", "nonsense"); code != exitUsage || !strings.Contains(text, `ref: "nonsense" is invalid`) {
+		t.Errorf("what is no reference: exit %d, %s", code, text)
+	}
+	o.oracle.referError = errors.New("no route to host")
+	if code, text := settle("pi_final", "0xfinal"); code != exitFailed || !strings.Contains(text, "no route to host") || o.get("pi_final").State != intents.NeedsReview {
+		t.Errorf("nobody answers: exit %d, %s", code, text)
+	}
+	o.oracle.referError = nil
+	if code, text := settle("pi_final", "0xfinal"); code != exitOK || !strings.Contains(o.lastDetail("pi_final"), `"confirmed":true`) {
+		t.Errorf("confirmed: exit %d, %s, %s", code, text, o.lastDetail("pi_final"))
+	}
+}
+
+// TestFailAsksFirst: where the other side cannot be asked nothing is decided.
+func TestFailAsksFirst(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	was := o.reviewed("pi_1", true)
+	o.oracle.while = func(string) error { return errors.New("no route to host") }
+	code, _, stderr := o.relayer("review", "fail", "pi_1", "--version", fmt.Sprint(was.Version), "--reason", "x")
+	if code != exitFailed || !strings.Contains(stderr, "the other side cannot be asked, nothing was decided: observe: no route to host") || o.get("pi_1").Version != was.Version {
+		t.Errorf("exit %d, %s", code, stderr)
+	}
+	code, stdout, stderr := o.relayer("review", "show", "pi_1")
+	if code != exitOK || !strings.Contains(stdout, "cannot be asked: observe: no route to host") || !strings.Contains(stdout, "relayer review fail pi_1 --version 5") {
+		t.Errorf("show: exit %d, %s%s", code, stdout, stderr)
+	}
+	o.oracle.while = func(id string) error { // another decides meanwhile
+		_, _, err := o.store.Resolve(t.Context(), id, intents.Order{Verb: intents.Settle, Version: was.Version, Actor: "bob", Reason: "seen", Ref: "r"})
+		return err
+	}
+	code, _, stderr = o.relayer("review", "fail", "pi_1", "--version", fmt.Sprint(was.Version), "--reason", "x", "--as", "ann")
+	if code != exitFailed || !strings.Contains(stderr, "bob moved it from needs_review to settled at 20") {
+		t.Errorf("overtaken: exit %d, %s", code, stderr)
 	}
 }
