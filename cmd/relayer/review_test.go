@@ -53,69 +53,45 @@ func TestCase106(t *testing.T) {
 func TestCase109(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	untouched := map[string]intents.Intent{}
-	for n := range 60 {
-		in := o.claimed(fmt.Sprintf("pi_failed_%02d", n), intents.Always, true)
-		failed := o.must(o.store.Complete(t.Context(), in, intents.Result{Verdict: intents.Declined}))
-		untouched[failed.ID] = failed
-	}
-	var safe []string
-	for n := range 50 {
-		switch id := fmt.Sprintf("pi_review_%02d", n); {
-		case n%5 == 0:
-			untouched[id] = o.reviewed(id, false)
-		default:
-			o.reviewed(id, true)
-			safe = append(safe, id)
+	safe, untouched := o.crowd()
+	bulk := func(code int, want string, more ...string) {
+		t.Helper()
+		args := append([]string{"review", "retry", "--all", "--route", "webhooks", "--reason", "the provider was down", "--as", "ann"}, more...)
+		got, stdout, stderr := o.relayer(args...)
+		if got != code || !strings.Contains(stdout, "review retry: "+want) || strings.Contains(stderr, "interrupted") != (code != exitOK) {
+			t.Errorf("exit %d, %s%s, want %d, %q", got, stdout, stderr, code, want)
 		}
 	}
-	for n := range 20 {
-		in := o.claimed(fmt.Sprintf("pi_sending_%02d", n), intents.Always, true).Intent
-		untouched[in.ID] = in
-	}
-	bulk := []string{"review", "retry", "--all", "--route", "webhooks", "--reason", "the provider was down", "--as", "ann"}
-	code, stdout, stderr := o.relayer(bulk...)
-	if want := "review retry: 40 would be moved (--yes moves them), 0 ended by proof, 10 skipped (10 its bytes must not be sent again)"; code != 0 || !strings.Contains(stdout, want) {
-		t.Fatalf("dry run: exit %d, %s%s, want %q", code, stdout, stderr, want)
-	}
+	bulk(exitOK, "40 would be moved (--yes moves them), 0 ended by proof, 10 skipped (10 its bytes must not be sent again)")
 	if o.oracle.asked > 0 || o.moves(safe[0], intents.Settling) > 0 {
 		t.Fatal("the dry run did something")
 	}
 
-	changing := map[string]bool{safe[3]: true, safe[9]: true, safe[17]: true, safe[25]: true, safe[33]: true}
-	o.oracle.facts[safe[5]] = intents.Final
+	byHand := map[string]bool{safe[3]: true, safe[9]: true, safe[17]: true, safe[25]: true, safe[33]: true}
+	landed := safe[5]
+	o.oracle.facts[landed] = intents.Final
 	o.oracle.while = func(id string) error {
 		if o.oracle.asked == 20 {
 			return context.Canceled // Ctrl-C
 		}
-		if !changing[id] {
-			return nil
+		if in := o.get(id); byHand[id] && in.State == intents.NeedsReview {
+			_, _, err := o.store.Resolve(t.Context(), id, intents.Order{Verb: intents.Fail, Version: in.Version, Actor: "bob", Reason: "by hand"})
+			return err
 		}
-		delete(changing, id)
-		_, _, err := o.store.Resolve(t.Context(), id, intents.Order{Verb: intents.Fail, Version: o.get(id).Version, Actor: "bob", Reason: "by hand"})
-		return err
+		return nil
 	}
-	code, stdout, stderr = o.relayer(append(bulk, "--yes")...)
-	if want := "review retry: 15 moved, 1 ended by proof, 8 skipped (5 its bytes must not be sent again; 3 moved meanwhile)"; code != exitFailed || !strings.Contains(stdout, want) || !strings.Contains(stderr, "interrupted") {
-		t.Errorf("interrupted: exit %d, %s%s, want %q", code, stdout, stderr, want)
-	}
-	code, stdout, stderr = o.relayer(append(bulk, "--yes")...)
-	if want := "review retry: 19 moved, 0 ended by proof, 12 skipped (10 its bytes must not be sent again; 2 moved meanwhile)"; code != exitOK || !strings.Contains(stdout, want) {
-		t.Errorf("run again: exit %d, %s%s, want %q", code, stdout, stderr, want)
-	}
-	code, stdout, _ = o.relayer(append(bulk, "--yes")...)
-	if code != exitOK || !strings.Contains(stdout, "review retry: 0 moved, 0 ended by proof, 10 skipped (10 its") {
-		t.Errorf("nothing is left, and yet: exit %d, %s", code, stdout)
-	}
-	for i, id := range safe {
-		in, byHand := o.get(id), i == 3 || i == 9 || i == 17 || i == 25 || i == 33
-		switch n := o.moves(id, intents.Settling); {
-		case i == 5 && (in.State != intents.Settled || n != 0):
-			t.Errorf("%s had happened, and is %s, moved %d times", id, in.State, n)
-		case byHand && (in.State != intents.Failed || n != 0):
-			t.Errorf("%s was failed by hand, and is %s, moved %d times", id, in.State, n)
-		case i != 5 && !byHand && (in.State != intents.Settling || n != 1):
-			t.Errorf("%s is %s, moved %d times, want once to settling", id, in.State, n)
+	bulk(exitFailed, "15 moved, 1 ended by proof, 8 skipped (5 its bytes must not be sent again; 3 moved meanwhile)", "--yes")
+	bulk(exitOK, "19 moved, 0 ended by proof, 12 skipped (10 its bytes must not be sent again; 2 moved meanwhile)", "--yes")
+	bulk(exitOK, "0 moved, 0 ended by proof, 10 skipped (10 its bytes must not be sent again)", "--yes")
+	for _, id := range safe {
+		want, times := intents.Settling, 1
+		if byHand[id] {
+			want, times = intents.Failed, 0
+		} else if id == landed {
+			want, times = intents.Settled, 0
+		}
+		if in, n := o.get(id), o.moves(id, intents.Settling); in.State != want || n != times {
+			t.Errorf("%s is %s, moved %d times, want %s, %d", id, in.State, n, want, times)
 		}
 	}
 	for id, was := range untouched {
@@ -123,6 +99,30 @@ func TestCase109(t *testing.T) {
 			t.Errorf("%s was %s v%d and is %s v%d", id, was.State, was.Version, now.State, now.Version)
 		}
 	}
+}
+
+// crowd is a route with all sorts of intents: those that are safe to send again, and those that must stay as they are.
+func (o *office) crowd() (safe []string, untouched map[string]intents.Intent) {
+	o.Helper()
+	untouched = map[string]intents.Intent{}
+	for n := range 60 {
+		cl := o.claimed(fmt.Sprintf("pi_failed_%02d", n), intents.Always, true)
+		untouched[cl.Intent.ID] = o.must(o.store.Complete(o.Context(), cl, intents.Result{Verdict: intents.Declined}))
+	}
+	for n := range 50 {
+		id := fmt.Sprintf("pi_review_%02d", n)
+		if n%5 == 0 {
+			untouched[id] = o.reviewed(id, false)
+			continue
+		}
+		o.reviewed(id, true)
+		safe = append(safe, id)
+	}
+	for n := range 20 {
+		in := o.claimed(fmt.Sprintf("pi_sending_%02d", n), intents.Always, true).Intent
+		untouched[in.ID] = in
+	}
+	return safe, untouched
 }
 
 // TestSettleAsksFirst: what is said against a reference stands against the order, and in the timeline when a person insists.

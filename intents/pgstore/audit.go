@@ -45,18 +45,11 @@ func (s *Store) Inspect(ctx context.Context, a intents.Audit) ([]intents.Audited
 		return nil, unavailable(err)
 	}
 	defer func() { _ = tx.Rollback() }() // it wrote nothing
-	if _, err := tx.ExecContext(ctx, `set local statement_timeout = 0; set local work_mem = '64MB'`); err != nil {
+	if _, err := tx.ExecContext(ctx, auditSettings); err != nil {
 		return nil, ofPool(err)
 	}
-	checks := sums()
-	if a.Late > 0 {
-		checks = append(checks, check{intents.CheckLate, auditLate, []any{a.Late.Microseconds()}})
-	}
-	if a.Routes != nil {
-		checks = append(checks, check{intents.CheckRoutes, auditRoutes, []any{texts(a.Routes)}})
-	}
 	var all []intents.Audited
-	for _, c := range checks {
+	for _, c := range checks(a) {
 		found, err := c.run(ctx, tx, a.Most)
 		if err != nil {
 			return nil, fmt.Errorf("audit, %s: %w", c.name, ofPool(err))
@@ -64,6 +57,18 @@ func (s *Store) Inspect(ctx context.Context, a intents.Audit) ([]intents.Audited
 		all = append(all, found)
 	}
 	return all, nil
+}
+
+// checks are those that are asked for.
+func checks(a intents.Audit) []check {
+	all := sums()
+	if a.Late > 0 {
+		all = append(all, check{intents.CheckLate, auditLate, []any{a.Late.Microseconds()}})
+	}
+	if a.Routes != nil {
+		all = append(all, check{intents.CheckRoutes, auditRoutes, []any{texts(a.Routes)}})
+	}
+	return all
 }
 
 func (c check) run(ctx context.Context, q queryer, most int) (intents.Audited, error) {

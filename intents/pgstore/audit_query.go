@@ -1,6 +1,9 @@
 package pgstore
 
 const (
+	// However little the server knows of its tables, no row is looked up for every other.
+	auditSettings = `set local statement_timeout = 0; set local work_mem = '64MB'; set local enable_nestloop = off`
+
 	auditPending = `select format('account %s %s: pending is %s, intents hold %s', coalesce(a.account, h.account), coalesce(a.asset, h.asset),
  coalesce(a.pending, 0), coalesce(h.held, 0))
  from accounts a full join (select account, asset, sum(amount + coalesce(cost, 0)) as held from intents where state in (3, 4, 8) group by account, asset) h
@@ -18,7 +21,8 @@ const (
   else format('intent %s: %s %s of account %s were captured as %s %s of account %s', i.id, i.amount, i.asset, i.account, -e.amount, e.asset, e.account) end
  from (select key, id, account, asset, amount from intents where state = 5) i
  full join (select key, intent, account, asset, amount from entries where intent is not null) e on e.intent = i.key
- where e.key is null or i.key is null and not exists (select from tombstones t where t.key = e.intent)
+ left join tombstones t on t.key = e.intent
+ where e.key is null or i.key is null and t.key is null
  or (i.account, i.asset, -i.amount) is distinct from (e.account, e.asset, e.amount) and i.key is not null`
 
 	// Versions and states of a timeline are a chain: what one change leaves, the next one finds. A hash of what each finds
@@ -32,7 +36,8 @@ const (
    bit_xor(hashint8extended(version::bigint * 256 + to_state, 0) # hashint8extended((version - 1)::bigint * 256 + from_state, 0)) filter (where n = 0) as chain
   from intent_events group by intent) e
  full join intents i on i.key = e.intent
- where i.key is null and not exists (select from tombstones t where t.key = e.intent)
+ left join tombstones t on t.key = e.intent
+ where i.key is null and t.key is null
  or i.key is not null and (e.intent is null or e.changes <> i.version or e.last <> i.version
   or e.chain is distinct from hashint8extended(i.version::bigint * 256 + i.state, 0) # hashint8extended(0, 0))`
 

@@ -119,3 +119,32 @@ func TestAuditOfPruned(t *testing.T) {
 		t.Errorf("of a pruned intent its entry and its events may stay: %q", found)
 	}
 }
+
+// On a database of which the server knows nothing yet an audit is planned as for a large one.
+func TestAuditPlans(t *testing.T) {
+	t.Parallel()
+	tx, err := database(t, pgtest.New(t, migrate)).Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	do(t, tx, auditSettings)
+	for _, c := range checks(intents.Audit{Late: time.Hour, Routes: []string{}}) {
+		rows, err := tx.Query("explain " + strings.NewReplacer("all($1)", "all('{x}')", "$1", "1000000").Replace(c.query))
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		for rows.Next() {
+			var line string
+			if err := rows.Scan(&line); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(line, "Nested Loop") || strings.Contains(line, "SubPlan") && !strings.Contains(line, "hashed") {
+				t.Errorf("%s looks rows up one by one: %s", c.name, line)
+			}
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
