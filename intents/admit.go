@@ -102,7 +102,7 @@ func admitTakeover(in Intent, c Claim, f Facts) (Change, error) {
 		return postpone(in, in.TryAt), &NotClaimedError{Why: WhyNotDue, Until: in.TryAt}
 	case f.Paused:
 		return postpone(in, f.Now), &NotClaimedError{Why: WhyPaused}
-	case !in.MayResend(f.Now):
+	case !in.MayTakeOver(f.Now):
 		return watchNow(in, f.Now), &NotClaimedError{Why: WhyAgain}
 	}
 	return claim(move(in, Settling, "", c.Owner, f.Now), c, f), nil

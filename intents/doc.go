@@ -9,6 +9,8 @@
 //   - [Conclude]: what does a sender's result mean? Facts are true whoever brings them, permissions are fenced.
 //   - [Witness]: what does an observation prove?
 //
+// What a person decides about an intent in review is decided by [Resolve], on the version that the person saw.
+//
 // Both stores call them, so the model and Postgres cannot disagree about the rules, only about how rows are kept.
 //
 // The package imports the standard library alone, does no I/O and never reads a clock.

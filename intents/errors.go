@@ -58,6 +58,29 @@ func (e *TransitionError) Error() string {
 	return fmt.Sprintf("intent %s is %s and cannot become %s", e.ID, e.From, e.To)
 }
 
+// OrderError says why a person's order is not carried out as things are, and whether there is a way.
+type OrderError struct {
+	Why string
+	Way string // "cancel": use the slot for nothing first; "unconfirmed", "twice": the person may insist; empty: none
+}
+
+func (e *OrderError) Error() string { return e.Why }
+
+// MovedError says that an order was about a version that is over, and what ended it.
+type MovedError struct {
+	ID  string
+	Saw int   // the version that the person saw
+	By  Event // the change that followed it
+}
+
+func (e *MovedError) Error() string {
+	return fmt.Sprintf("intent %s is past v%d: %s moved it from %s to %s at %s", e.ID, e.Saw, e.By.Actor, e.By.From, e.By.To,
+		e.By.At.UTC().Format("2006-01-02T15:04:05.000Z"))
+}
+
+// Unwrap makes it an ErrMoved.
+func (e *MovedError) Unwrap() error { return ErrMoved }
+
 // RefusedError is a sender's verdict on an intent that can never be sent as it is. Nothing has left.
 type RefusedError struct{ Why string }
 

@@ -104,4 +104,5 @@ const (
 	ReasonInSlot    Reason = "canceled_in_slot"   // failed: an empty use of its slot is beyond recall, so it cannot happen
 	ReasonForeign   Reason = "foreign"            // review: a transaction that is not ours may have been this payment
 	ReasonOddity    Reason = "contradiction"      // review: what was observed contradicts the intent
+	ReasonOnce      Reason = "may_pay_twice"      // settling: a person lets its bytes be sent once more, whatever the recipient makes of it
 )

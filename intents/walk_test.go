@@ -35,6 +35,7 @@ func TestAnyWalk(t *testing.T) {
 			"witness":   w.witness,
 			"displace":  w.displace,
 			"attach":    w.attach,
+			"resolve":   w.resolve,
 			"authorize": func(rt *rapid.T) { w.try(rt)(intents.Authorize(w.in, "ann", w.now)) },
 			"cancel":    func(rt *rapid.T) { w.try(rt)(intents.CancelIntent(w.in, "ann", w.now)) },
 			"refuse":    func(rt *rapid.T) { w.try(rt)(intents.Refuse(w.in, w.in, intents.ReasonRefused, nil, "w", w.now)) },
@@ -161,6 +162,26 @@ func (w *walker) displace(rt *rapid.T) {
 	}
 	c, _ := intents.Suspect(w.in, *f, w.now.Add(-time.Minute), rapid.Bool().Draw(rt, "again"), nil, "o", w.now)
 	w.write(rt, c)
+}
+
+// resolve carries out a person's order, mostly about the version as it stands.
+func (w *walker) resolve(rt *rapid.T) {
+	before := w.in
+	o := intents.Order{Verb: rapid.SampledFrom([]intents.Verb{intents.Settle, intents.Fail, intents.Retry}).Draw(rt, "verb"), Version: before.Version,
+		Actor: "ann", Reason: "why", Ref: "r", Own: rapid.Bool().Draw(rt, "own"), Proved: rapid.Bool().Draw(rt, "proved"), MayPayTwice: rapid.Bool().Draw(rt, "twice")}
+	if rare(rt, "stale") {
+		o.Version--
+	}
+	o.Seen = intents.Observation{Slot: before.Slot, No: rapid.IntRange(0, 2).Draw(rt, "no"), Of: rapid.IntRange(0, 3).Draw(rt, "of"), Fact: intents.Fact(rapid.IntRange(0, 5).Draw(rt, "fact")), Gone: rare(rt, "gone")}
+	ch, err := intents.Resolve(before, o, w.now)
+	alive := before.State == intents.NeedsReview && before.Alive(o.Seen) // what failed was proved dead
+	if err == nil && (o.Version != before.Version || ch.After.State.Final() && alive && !o.Own) {
+		rt.Fatalf("%s of %s while its bytes may take effect, v%d of v%d", o.Verb, before.State, o.Version, before.Version)
+	}
+	if err == nil && o.Verb == intents.Retry && !o.MayPayTwice && (!before.MayResend(w.now) || ch.After.Slot != before.Slot) {
+		rt.Fatalf("sent again although that may pay twice: %+v", before)
+	}
+	w.try(rt)(ch, err)
 }
 
 // attach stores bytes in the slot, if it has one.

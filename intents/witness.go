@@ -95,12 +95,16 @@ func died(in Intent, o Observation, actor string, now time.Time) Change {
 		return note(in, Evidence, actor, o.Evidence, now)
 	}
 	c := proved(in, Authorized, "", "", o, actor, now)
-	a := &c.After
-	a.Slot, a.Stored, a.Cost, a.Calls, a.Silent = Slot{}, 0, Amount{}, 0, 0
-	a.FirstClaimedAt, a.AgainUntil, a.WatchAt, a.TryAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	a.DueAt = now
+	unslot(&c.After)
+	c.After.DueAt = now
 	c.Slot = SlotDone
 	return c
+}
+
+// unslot takes from an intent all that a claim took.
+func unslot(a *Intent) {
+	a.Slot, a.Stored, a.Cost, a.Calls, a.Silent = Slot{}, 0, Amount{}, 0, 0
+	a.FirstClaimedAt, a.AgainUntil, a.WatchAt, a.TryAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 }
 
 // waiting leaves the intent where it is, or hands it to a person when patience has run out.
@@ -111,7 +115,7 @@ func waiting(in Intent, o Observation, p Patience, actor string, now time.Time) 
 	if o.Gone && in.State == Settling && !in.Claimed(now) && past(in.FirstClaimedAt, p.ConfirmAfter, now) {
 		return review(in, ReasonUnseen, actor, o.Evidence, now)
 	}
-	if in.State == Settling && !in.Claimed(now) && !in.MayResend(now) && past(in.FirstClaimedAt, p.ReviewAfter, now) {
+	if in.State == Settling && !in.Claimed(now) && !in.MayTakeOver(now) && past(in.FirstClaimedAt, p.ReviewAfter, now) {
 		return review(in, ReasonAbandoned, actor, o.Evidence, now)
 	}
 	c := stay(in)
@@ -121,7 +125,7 @@ func waiting(in Intent, o Observation, p Patience, actor string, now time.Time) 
 	if in.State == NeedsReview {
 		c.After.WatchAt = now.Add(max(o.After, MostRetry))
 	}
-	if in.State == Settling && !in.MayResend(now) { // nothing to send: the next look is the observer's or ours
+	if in.State == Settling && !in.MayTakeOver(now) { // nothing to send: the next look is the observer's or ours
 		c.After.DueAt = now.Add(max(o.After, Grace))
 	}
 	return c

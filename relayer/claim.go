@@ -13,7 +13,7 @@ func (w *Worker) takeOver(j *job, in intents.Intent) (out Disposition, moved boo
 	switch now := in.ReadAt; {
 	case in.Claimed(now):
 		return w.park(j, in, in.ClaimUntil.Sub(now))
-	case in.Silent >= intents.MostSilent, !in.MayResend(now), in.Stored == 0 && in.Expired(now):
+	case in.Silent >= intents.MostSilent, !in.MayTakeOver(now), in.Stored == 0 && in.Expired(now):
 		return w.handOver(j, in)
 	case now.Before(in.TryAt):
 		return w.park(j, in, in.TryAt.Sub(now))

@@ -23,6 +23,30 @@ func (o *Observer) Look(ctx context.Context, w intents.Watch) (intents.Observati
 	return seen[0], ins[0], nil
 }
 
+// Peek observes one slot now and writes nothing. Errors: those of Sender.Observe.
+func (o *Observer) Peek(ctx context.Context, w intents.Watch) (intents.Observation, error) {
+	seen, err := o.look(ctx, []intents.Watch{w})
+	if err != nil {
+		return intents.Observation{}, err
+	}
+	return seen[0], nil
+}
+
+// Refer asks what a reference is that a person brings; false when the sender cannot tell. Errors: those of Referee.
+func (o *Observer) Refer(ctx context.Context, in intents.Intent, ref string) (intents.Observation, bool, error) {
+	r, ok := o.sender.(Referee)
+	if !ok {
+		return intents.Observation{}, false, nil
+	}
+	p, err := o.throttle.AcquireRead(ctx, 1)
+	if err != nil {
+		return intents.Observation{}, true, err
+	}
+	defer p.Done()
+	seen, err := r.Refer(ctx, in, ref)
+	return seen, true, err
+}
+
 // Make prepares a further attempt in the slot of an intent and stores it: nothing is sent. No claim is needed, it is the
 // same slot. Errors: *intents.RefusedError and others of Sender.Prepare; those of Store.Attach.
 func (o *Observer) Make(ctx context.Context, w intents.Watch, kind intents.Kind) (intents.Attempt, error) {

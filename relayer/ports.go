@@ -38,6 +38,13 @@ type Canon interface {
 	Canonical(in intents.Intent) (intents.Intent, error)
 }
 
+// Referee is implemented by senders that can tell what a reference is which is none of an intent's attempts.
+type Referee interface {
+	// Refer says whether a reference is the intent's payment: Final when it is, beyond recall; Dead when it is something
+	// else; NotSeen when nobody knows it. Errors: *intents.InvalidError when it can be no reference; any other: look later.
+	Refer(ctx context.Context, in intents.Intent, ref string) (intents.Observation, error)
+}
+
 // Store keeps the truth. Every method is one commit and may be asked again with the same arguments. The store may
 // batch. Each may also return an error that wraps intents.ErrUnavailable or is the context's: nothing was written.
 type Store interface {

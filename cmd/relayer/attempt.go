@@ -130,28 +130,38 @@ func (a *app) reach(id string, do func(ctx context.Context, h *hand) error) erro
 		return err
 	}
 	defer s.Close()
-	h := &hand{app: a, store: s}
-	if h.w, err = readWatch(ctx, s, id); err != nil {
+	w, err := readWatch(ctx, s, id)
+	if err != nil {
 		return fmt.Errorf("%s: %w", id, err)
 	}
-	route, err := a.cfg.Route(h.w.Intent.Route)
+	h, done, err := a.handOf(s, w.Intent.Route)
 	if err != nil {
-		return usage(err)
+		return err
+	}
+	defer done()
+	h.w = w
+	if err := do(ctx, h); err != nil {
+		return fmt.Errorf("%s: %w", id, err)
+	}
+	return nil
+}
+
+// handOf opens the sender of a route.
+func (a *app) handOf(s store, name string) (h *hand, done func(), err error) {
+	route, err := a.cfg.Route(name)
+	if err != nil {
+		return nil, nil, usage(err)
 	}
 	log := a.logger(slog.LevelWarn)
 	throttle := relayer.NewThrottle(route.Limits())
 	way, err := a.parts.way(route, throttle, log)
 	if err != nil {
-		return settingError(fmt.Errorf("routes.%s: %w", h.w.Intent.Route, err))
+		return nil, nil, settingError(fmt.Errorf("routes.%s: %w", name, err))
 	}
-	defer way.Close()
-	engine := a.cfg.Engine(h.w.Intent.Route)
+	engine := a.cfg.Engine(name)
 	engine.Owner, engine.Logger = a.actor(), log
-	h.observer = relayer.NewObserver(engine, s, s, s, way, throttle)
-	if err := do(ctx, h); err != nil {
-		return fmt.Errorf("%s: %w", id, err)
-	}
-	return nil
+	o := relayer.NewObserver(engine, s, s, s, way, throttle)
+	return &hand{app: a, store: s, observer: o}, way.Close, nil
 }
 
 func readWatch(ctx context.Context, r reader, id string) (intents.Watch, error) {

@@ -22,6 +22,9 @@ type store interface {
 	teller
 	warden
 	noter
+	auditor
+	resolver
+	undertaker
 	relayer.Store
 	relayer.Witness
 	relayer.Due

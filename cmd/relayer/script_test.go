@@ -21,6 +21,7 @@ import (
 	"github.com/nsqrelayer/relayer/internal/devstack/sink"
 	"github.com/nsqrelayer/relayer/internal/nsqtest"
 	"github.com/nsqrelayer/relayer/internal/pgtest"
+	"github.com/nsqrelayer/relayer/nsqworker"
 )
 
 func TestMain(m *testing.M) {
@@ -67,6 +68,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "eventually": eventually, "mine": mine, "outside": outside,
+			"publish": publish, "firstword": firstWord,
 		},
 	})
 }
@@ -91,7 +93,12 @@ func setup(e *testscript.Env, nsqd, provider string) error {
 	e.Setenv("RELAYER_ROUTES_WEBHOOKS_TOPIC", "intents."+name)
 	e.Setenv("RELAYER_ROUTES_WEBHOOKS_URL", provider+"/pay")
 	e.Setenv("USER", "ops")
-	if name == "attempt" || name == "signer" {
+	if name == "review" {
+		if err := setupFaulty(tb, e); err != nil {
+			return err
+		}
+	}
+	if name == "attempt" || name == "signer" || name == "review" {
 		if err := setupChain(tb, e, name); err != nil {
 			return err
 		}
@@ -144,6 +151,21 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// setupFaulty gives the script a provider that does what it is asked, and answers 500 the first time.
+func setupFaulty(tb testing.TB, e *testscript.Env) error {
+	faults, err := sink.ParseFaults("commit-500=100%")
+	if err != nil {
+		return err
+	}
+	faulty, err := sink.Start(tb.Context(), sink.Config{Faults: faults, MaxFaults: 1})
+	if err != nil {
+		return err
+	}
+	tb.Cleanup(func() { _ = faulty.Stop() })
+	e.Setenv("FAULTY", faulty.URL)
+	return nil
+}
+
 // setupChain gives the script's route payouts a chain of its own, which mines when it is told to.
 func setupChain(tb testing.TB, e *testscript.Env, name string) error {
 	c, err := chain.Start(tb.Context(), chain.Config{BlockTime: -1})
@@ -159,6 +181,27 @@ func setupChain(tb testing.TB, e *testscript.Env, name string) error {
 	e.Setenv("RELAYER_ROUTES_PAYOUTS_PASSPHRASE", "secret")
 	e.Setenv("RELAYER_ROUTES_PAYOUTS_CONFIRMATIONS", "2")
 	return err
+}
+
+// publish sends a file's first line as a program outside would: publish topic file.
+func publish(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: publish topic file")
+	}
+	pub, err := nsqworker.NewPublisher(nsqworker.PublisherConfig{NSQDs: []string{ts.Getenv("RELAYER_NSQD_TCP_ADDRESS")}})
+	ts.Check(err)
+	defer pub.Close()
+	body, _, _ := strings.Cut(ts.ReadFile(args[1]), "\n")
+	ts.Check(pub.Publish(context.Background(), args[0], []byte(body)))
+}
+
+// firstWord keeps the first word of stdout's second line, below a table's head: firstword NAME.
+func firstWord(ts *testscript.TestScript, neg bool, args []string) {
+	lines := strings.Split(ts.ReadFile("stdout"), "\n")
+	if neg || len(args) != 1 || len(lines) < 2 {
+		ts.Fatalf("usage: firstword NAME, after a table")
+	}
+	ts.Setenv(args[0], strings.Fields(lines[1])[0])
 }
 
 // mine makes so many blocks: mine 2.

@@ -4,71 +4,88 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"time"
+
+	"github.com/nsqrelayer/relayer/intents"
 )
 
 // check is one thing that must add up: a query that finds what does not, as lines of text.
-type check struct{ name, query string }
-
-// checks compare what is stored with what it is derived from.
-var checks = []check{
-	{"pending is what intents hold", `select format('account %s %s: pending is %s, intents hold %s', coalesce(a.account, h.account), coalesce(a.asset, h.asset),
- coalesce(a.pending, 0), coalesce(h.held, 0))
- from accounts a full join (select account, asset, sum(amount + coalesce(cost, 0)) as held from intents where state in (3, 4, 8) group by account, asset) h
- on a.account = h.account and a.asset = h.asset where coalesce(a.pending, 0) <> coalesce(h.held, 0)`},
-	{"posted is the sum of entries", `select format('account %s %s: posted is %s, entries come to %s', coalesce(a.account, e.account), coalesce(a.asset, e.asset),
- coalesce(a.posted, 0), coalesce(e.sum, 0))
- from accounts a full join (select account, asset, sum(amount) from entries group by account, asset) e
- on a.account = e.account and a.asset = e.asset where coalesce(a.posted, 0) <> coalesce(e.sum, 0)`},
-	{"what settled was captured once", `select format('intent %s is in state %s and has %s entries', i.id, i.state, count(e.key))
- from intents i left join entries e on e.intent = i.key group by i.key having count(e.key) <> (case when i.state = 5 then 1 else 0 end)`},
-	{"open intents are due some day", `select format('intent %s is in state %s and never due', id, state) from intents
- where due_at is null and (state in (2, 3, 4, 8) or state = 1 and expires_at is not null)`},
-	{"final intents are never due", `select format('intent %s is in state %s and due at %s', id, state, due_at) from intents
- where (due_at is not null or watch_at is not null) and state in (5, 6, 7)`},
-	{"each version has its event", `select format('intent %s: version is %s, changes are %s', i.id, i.version, count(e.n))
- from intents i left join intent_events e on e.intent = i.key and e.n = 0 and e.version between 1 and i.version group by i.key having count(e.n) <> i.version`},
-	{"stored counts the bytes of the slot", `select format('intent %s: stored is %s, attempts are %s', i.id, i.stored, count(a.no))
- from intents i left join attempts a on a.slot = i.slot
- where not exists (select from slots s where s.key = i.slot and s.filler) group by i.key having count(a.no) <> i.stored`},
-	{"open slots have an intent that holds them", `select format('slot %s#%s is open without an intent', s.scope, coalesce(s.number::text, s.name))
- from slots s left join intents i on i.key = s.intent where s.closed_at is null and not s.filler
- and (i.key is null or i.slot is distinct from s.key or i.state in (5, 6, 7))`},
-	{"no number was given out too early", `select format('slot %s#%s was given out too early', s.scope, s.number)
- from slots s left join signers g on g.scope = s.scope where s.kind = 2 and (g.next is null or s.number >= g.next)`},
+type check struct {
+	name, query string
+	args        []any
 }
 
-// Audit compares sums with what they are derived from and says what does not add up; nothing when all does. It reads every
-// intent, in one snapshot.
+// sums are the checks that always hold. Each reads its tables once, in their order, and joins them by hash or merge:
+// none looks a row up for every other.
+func sums() []check {
+	return []check{
+		{name: intents.CheckPending, query: auditPending}, {name: intents.CheckPosted, query: auditPosted},
+		{name: intents.CheckCaptured, query: auditCaptured}, {name: intents.CheckEvents, query: auditEvents},
+		{name: intents.CheckAttempts, query: auditAttempts}, {name: intents.CheckSlots, query: auditSlots},
+		{name: intents.CheckNumbers, query: auditNumbers}, {name: intents.CheckTimers, query: auditTimers},
+	}
+}
+
+// Audit compares sums with what they are derived from and says what does not add up; nothing when all does. It is Inspect
+// without what depends on the time or on settings.
 func (s *Store) Audit(ctx context.Context) ([]string, error) {
+	found, err := s.Inspect(ctx, intents.Audit{})
+	var lines []string
+	for _, f := range found {
+		lines = append(lines, f.Lines...)
+	}
+	return lines, err
+}
+
+// Inspect makes every check that is asked for, in one snapshot, and says what each came to, in their order. It reads all
+// intents, events and attempts, and writes nothing; vacuum keeps what it may still see.
+func (s *Store) Inspect(ctx context.Context, a intents.Audit) ([]intents.Audited, error) {
 	tx, err := s.pool.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
 		return nil, unavailable(err)
 	}
 	defer func() { _ = tx.Rollback() }() // it wrote nothing
-	var all []string
-	for _, c := range checks {
-		found, err := lines(ctx, tx, c.query)
+	if _, err := tx.ExecContext(ctx, auditSettings); err != nil {
+		return nil, ofPool(err)
+	}
+	var all []intents.Audited
+	for _, c := range checks(a) {
+		found, err := c.run(ctx, tx, a.Most)
 		if err != nil {
 			return nil, fmt.Errorf("audit, %s: %w", c.name, ofPool(err))
 		}
-		all = append(all, found...)
+		all = append(all, found)
 	}
 	return all, nil
 }
 
-func lines(ctx context.Context, q queryer, query string) ([]string, error) {
-	rows, err := q.QueryContext(ctx, query)
+// checks are those that are asked for.
+func checks(a intents.Audit) []check {
+	all := sums()
+	if a.Late > 0 {
+		all = append(all, check{intents.CheckLate, auditLate, []any{a.Late.Microseconds()}})
+	}
+	if a.Routes != nil {
+		all = append(all, check{intents.CheckRoutes, auditRoutes, []any{texts(a.Routes)}})
+	}
+	return all
+}
+
+func (c check) run(ctx context.Context, q queryer, most int) (intents.Audited, error) {
+	start := time.Now()
+	found := intents.Audited{Check: c.name}
+	rows, err := q.QueryContext(ctx, c.query, c.args...)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
 	defer rows.Close()
-	var all []string
 	for rows.Next() {
 		var line string
 		if err := rows.Scan(&line); err != nil {
-			return nil, err
+			return found, err
 		}
-		all = append(all, line)
+		found.Add(line, most)
 	}
-	return all, rows.Err()
+	found.Took = time.Since(start)
+	return found, rows.Err()
 }

@@ -124,6 +124,7 @@ func TestDueIsFoundByIndex(t *testing.T) {
 	for name, q := range map[string]struct{ query, index string }{
 		"due":     {dueIntents, "intents_due"},
 		"watched": {watchedIntents, "intents_watch"},
+		"reviews": {reviewed, "intents_due"},
 	} {
 		query := strings.NewReplacer("$1", "'payouts'", "$2", "100").Replace(q.query)
 		rows, err := db.Query("explain " + query)

@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 
 	"github.com/nsqrelayer/relayer/intents"
 )
@@ -49,17 +50,34 @@ func (s *Store) Freeze(ctx context.Context, scope, reason, actor string) (intent
 	return s.turn(ctx, scope, func(sg intents.Signer) intents.Signer { return sg.Freeze(reason, actor) })
 }
 
-// Unfreeze lets a signer give out numbers again, above all that the chain has used. Who did it and why goes to the log.
-// Errors: intents.ErrNoSigner.
+// leaveOut keeps the numbers that the chain has used without us, so that those of a scope have no gap.
+const leaveOut = `insert into slots (key, kind, scope, number, route, intent, closed_at, evidence)
+ select nextval('relayer_keys'), 2, $1, n, '', 0, clock_timestamp(), $4 from generate_series($2::bigint, $3::bigint - 1) n`
+
+// Unfreeze lets a signer give out numbers again, above all that the chain has used. Those left out are kept as closed slots
+// with who did it and why, which goes to the log, too. Errors: intents.ErrNoSigner.
 func (s *Store) Unfreeze(ctx context.Context, scope, reason, actor string) (intents.Signer, error) {
-	var was intents.Signer
-	sg, err := s.turn(ctx, scope, func(sg intents.Signer) intents.Signer {
-		was = sg
-		return sg.Unfreeze()
-	})
-	if err == nil {
-		s.cfg.Logger.WarnContext(ctx, "signer unfrozen", "scope", scope, "by", actor, "reason", reason, "was", was.Frozen, "next", sg.Next)
+	why, err := json.Marshal(map[string]string{"left_out_by": actor, "reason": reason})
+	if err != nil {
+		return intents.Signer{}, err
 	}
+	var was intents.Signer
+	err = s.tx(ctx, func(ctx context.Context, tx *sql.Conn) error {
+		var next int64
+		err := turn(ctx, tx, scope, func(sg intents.Signer) intents.Signer {
+			was, next = sg, sg.Unfreeze().Next
+			return sg.Unfreeze()
+		})
+		if err == nil && next > was.Next {
+			_, err = tx.ExecContext(ctx, leaveOut, scope, was.Next, next, why)
+		}
+		return err
+	})
+	if err != nil {
+		return intents.Signer{}, err
+	}
+	sg, err := s.signer(ctx, scope)
+	s.cfg.Logger.WarnContext(ctx, "signer unfrozen", "scope", scope, "by", actor, "reason", reason, "was", was.Frozen, "next", sg.Next)
 	return sg, err
 }
 

@@ -27,10 +27,20 @@ import (
 // All that is said of one slot comes from one node. Where that is not as high as the best, what it did not see is asked
 // of others too, and what nobody so high could see proves nothing.
 func (s *Sender) Observe(ctx context.Context, ws []intents.Watch) ([]intents.Observation, error) {
+	g, err := s.glance(ctx, ws)
+	if err != nil {
+		return nil, err
+	}
+	s.press(ws, g, time.Now())
+	return g.seen, nil
+}
+
+// glance looks at slots, and asks others what a node that is behind did not see.
+func (s *Sender) glance(ctx context.Context, ws []intents.Watch) (glance, error) {
 	r := s.round()
 	g, err := s.observeOnce(ctx, r, ws)
 	if err != nil {
-		return nil, err
+		return g, err
 	}
 	for left := g.doubtful(); len(left) > 0; left = g.doubtful() {
 		if s.observeAgain(ctx, r, ws, g, left) != nil { // nobody else can be asked
@@ -38,8 +48,7 @@ func (s *Sender) Observe(ctx context.Context, ws []intents.Watch) ([]intents.Obs
 			break
 		}
 	}
-	s.press(ws, g, time.Now())
-	return g.seen, nil
+	return g, nil
 }
 
 // look is one attempt and what the node showed of it.

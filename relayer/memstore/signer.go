@@ -33,9 +33,17 @@ func (s *Store) Freeze(_ context.Context, scope, reason, actor string) (intents.
 	return s.turn(scope, func(sg intents.Signer) intents.Signer { return sg.Freeze(reason, actor) })
 }
 
-// Unfreeze lets a signer give out numbers again, above all that the chain has used. Errors: intents.ErrNoSigner.
+// Unfreeze lets a signer give out numbers again, above all that the chain has used. Those left out are kept as closed slots.
+// Errors: intents.ErrNoSigner.
 func (s *Store) Unfreeze(_ context.Context, scope, _, _ string) (intents.Signer, error) {
-	return s.turn(scope, intents.Signer.Unfreeze)
+	return s.turn(scope, func(sg intents.Signer) intents.Signer {
+		after := sg.Unfreeze()
+		for n := sg.Next; n < after.Next; n++ {
+			sl := &slot{Slot: intents.Slot{ID: s.next(), Kind: intents.Counter, Scope: scope, Number: n}}
+			s.slots[sl.ID] = sl
+		}
+		return after
+	})
 }
 
 func (s *Store) turn(scope string, how func(intents.Signer) intents.Signer) (intents.Signer, error) {

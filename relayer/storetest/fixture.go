@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ type fixture struct {
 	account string
 	scope   string
 	ids     []string // every intent made
-	n       int
+	n       atomic.Int64
 }
 
 func newFixture(t *testing.T, s Store) *fixture {
@@ -56,8 +57,7 @@ func (f *fixture) check() {
 
 // name makes a name nobody has yet.
 func (f *fixture) name(word string) string {
-	f.n++
-	return fmt.Sprintf("%s.%s.%d", f.tag, word, f.n)
+	return fmt.Sprintf("%s.%s.%d", f.tag, word, f.n.Add(1))
 }
 
 // intent makes an intent nobody knows, of 100 units.

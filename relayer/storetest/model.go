@@ -46,7 +46,7 @@ func operations() []operation {
 		{"take", (*twin).take}, {"create", (*twin).create}, {"authorize", (*twin).authorize}, {"cancel", (*twin).cancel},
 		{"read", (*twin).read}, {"reclaim", (*twin).reclaim}, {"again", (*twin).again}, {"refuse", (*twin).refuse},
 		{"pause", (*twin).pause}, {"credit", (*twin).credit}, {"signer", (*twin).signer},
-		{"turn", (*twin).turn},
+		{"turn", (*twin).turn}, {"resolve", (*twin).resolve}, {"resolve", (*twin).resolve}, {"reviews", (*twin).reviews},
 	}
 }
 

@@ -54,10 +54,18 @@ type Operator interface {
 	Unfreeze(ctx context.Context, scope, reason, actor string) (intents.Signer, error)
 	// Note adds a line to an intent's timeline about what a person did. Errors: intents.ErrNotFound.
 	Note(ctx context.Context, id, actor string, detail []byte) error
+	// Resolve carries out a person's order about the version that the person saw, as intents.Resolve decides. again says
+	// that this very order was carried out before. Errors: *intents.MovedError and *intents.InvalidError about the version,
+	// *intents.OrderError, *intents.TransitionError, intents.ErrNotFound.
+	Resolve(ctx context.Context, id string, o intents.Order) (in intents.Intent, again bool, err error)
+	// Reviews reads what is in review on a route, or on all where that is empty, longest first.
+	Reviews(ctx context.Context, route string, most int) ([]intents.Intent, error)
 	// Signers reads every counter scope.
 	Signers(ctx context.Context) ([]intents.Signer, error)
 	// DeadLetters reads dead letters, newest first, and how often each came.
 	DeadLetters(ctx context.Context, most int) ([]intents.BuriedLetter, error)
 	// Audit compares sums with what they are derived from and says what does not add up; nothing when all does.
 	Audit(ctx context.Context) ([]string, error)
+	// Inspect makes every check that is asked for, in one snapshot, and says what each came to, in order.
+	Inspect(ctx context.Context, a intents.Audit) ([]intents.Audited, error)
 }
