@@ -26,7 +26,7 @@ func (w *Worker) shutOut(j *job, in intents.Intent, wait time.Duration, frozen b
 	if frozen {
 		return w.park(j, in, intents.FrozenLook)
 	}
-	return Requeue(atLeast(max(wait, firstShut))), false
+	return Requeue(w.cfg.Jitter(max(wait, firstShut))), false
 }
 
 // unslotted shuts the gate of a scope that had no number for a claim.
