@@ -1,0 +1,6 @@
+//go:build !race
+
+package simtest
+
+// seedsByDefault is how many seeds a test run plays.
+const seedsByDefault = 2000

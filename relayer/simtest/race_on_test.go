@@ -1,0 +1,6 @@
+//go:build race
+
+package simtest
+
+// seedsByDefault is how many seeds a test run plays: under the race detector each takes some eight times as long.
+const seedsByDefault = 200
