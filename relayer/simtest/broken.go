@@ -7,20 +7,31 @@ import (
 
 // broken is where a test puts something in place of a part that has lost a guard. The zero value changes nothing.
 type broken struct {
-	onRows    func(s *sim) rows                                                     // before the database
+	onStart   func(s *sim)                                                          // before anything runs
+	onRows    func(d *database) rows                                                // what processes have for the database
 	onConfig  func(relayer.Config) relayer.Config                                   // of every process
 	onPlan    func(intents.Plan) intents.Plan                                       // of the sender
+	onResult  func(intents.Result) intents.Result                                   // of the sender
 	onObserve func(w intents.Watch, os []intents.Observation) []intents.Observation // of the sender
 	onAnswer  func(d *delivery, out relayer.Disposition) relayer.Disposition        // of a consumer
-	onResolve func(s *sim, readBack func() any) any                                 // after a lost answer
-	onPause   func(s *sim, paused bool) error                                       // of the route
+	onPause   func(s *sim, paused bool)                                             // of the route
+
+	early    bool // a message is finished when it comes
+	together bool // an intent may ride twice in a batch, and both see its row as it was
+	plain    bool // a lost commit is read back without waiting for it
 }
 
-func (b broken) rows(s *sim) rows {
-	if b.onRows != nil {
-		return b.onRows(s)
+func (b broken) start(s *sim) {
+	if b.onStart != nil {
+		b.onStart(s)
 	}
-	return s.db
+}
+
+func (b broken) rows(d *database) rows {
+	if b.onRows != nil {
+		return b.onRows(d)
+	}
+	return d
 }
 
 func (b broken) config(c relayer.Config) relayer.Config {
@@ -37,6 +48,13 @@ func (b broken) plan(p intents.Plan) intents.Plan {
 	return p
 }
 
+func (b broken) result(r intents.Result) intents.Result {
+	if b.onResult != nil {
+		return b.onResult(r)
+	}
+	return r
+}
+
 func (b broken) observe(w intents.Watch, os []intents.Observation) []intents.Observation {
 	if b.onObserve != nil {
 		return b.onObserve(w, os)
@@ -51,16 +69,10 @@ func (b broken) answer(d *delivery, out relayer.Disposition) relayer.Disposition
 	return out
 }
 
-func (b broken) resolve(s *sim, readBack func() any) any {
-	if b.onResolve != nil {
-		return b.onResolve(s, readBack)
-	}
-	return readBack()
-}
-
-func (b broken) pause(s *sim, paused bool) error {
+func (b broken) pause(s *sim, paused bool) {
 	if b.onPause != nil {
-		return b.onPause(s, paused)
+		b.onPause(s, paused)
+		return
 	}
-	return s.db.SetPaused(s.ctx(), route, paused, "operator")
+	_ = s.db.SetPaused(s.ctx(), route, paused, "operator") // the model store cannot fail
 }

@@ -103,7 +103,7 @@ func (c *chain) tick(luck uint64) {
 	if luck%7 == 0 {
 		c.reorganize(int(luck/7)%finality, luck%2 == 0)
 	}
-	if luck%5 == 0 {
+	if luck%3 == 0 {
 		c.blocks = append(c.blocks, nil)
 		return
 	}
@@ -169,7 +169,7 @@ func (c *chain) observe(w intents.Watch) []intents.Observation {
 	waits := false
 	for _, a := range w.Attempts {
 		o := c.look(w, a)
-		waits = waits || o.Fact == intents.Pending && len(c.blocks)-c.since[a.Name] > 3
+		waits = waits || o.Fact == intents.Pending && len(c.blocks)-c.since[a.Name] > 1
 		out = append(out, o)
 	}
 	last := &out[len(out)-1]

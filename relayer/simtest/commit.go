@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,11 +27,12 @@ const (
 )
 
 var (
-	errAway = fmt.Errorf("connection refused: %w", intents.ErrUnavailable)
-	errLost = errors.New("connection reset")
-	errDead = errors.New("the process is dead")
-	errRow  = errors.New("row refused")
-	errLock = errors.New("deadlock detected")
+	errAway  = fmt.Errorf("connection refused: %w", intents.ErrUnavailable)
+	errLost  = errors.New("connection reset")
+	errDead  = errors.New("the process is dead")
+	errRow   = errors.New("row refused")
+	errLock  = errors.New("deadlock detected")
+	errMoved = errors.New("the row has moved")
 )
 
 // committer carries out the batches of one queue of one process, as pgstore's do: one commit each, read back after a lost
@@ -52,6 +54,7 @@ func (c *committer[Op, Ans]) gate(call string, ops []Op, menu ...fault) *gate {
 
 // Commit stops at a gate, then writes or meets with what was chosen.
 func (c *committer[Op, Ans]) Commit(_ context.Context, ops []Op) ([]batch.Answer[Ans], error) {
+	ops = slices.Clone(ops) // the queue uses its own again
 	v, _ := c.p.s.hall.pass(context.Background(), c.gate("commit", ops,
 		storeAway, deadlock, badRow, lostLanded, lostLanded, lostNothing, lostOnWay, lostDropped))
 	switch v.fault {
@@ -84,15 +87,45 @@ func (c *committer[Op, Ans]) Resolve(_ context.Context, ops []Op) ([]batch.Answe
 	if v.dead || v.fault == stillAway {
 		return nil, errAway
 	}
-	return c.p.s.broken.resolve(c.p.s, func() any { return c.run(ops) }).([]batch.Answer[Ans]), nil
+	if s := c.p.s; s.broken.plain && len(s.db.way) > 0 {
+		return nothing[Ans](len(ops)), nil
+	}
+	out := c.run(ops)
+	for i := range out {
+		out[i].Err = c.doubt(out[i].Err)
+	}
+	return out, nil
+}
+
+// doubt: a claim that met another row may have been had, and be over.
+func (c *committer[Op, Ans]) doubt(err error) error {
+	if not, ok := errors.AsType[*intents.NotClaimedError](err); ok && not.Why == intents.WhyMoved {
+		return batch.Unsure(errMoved)
+	}
+	return err
 }
 
 // run writes one batch.
 func (c *committer[Op, Ans]) run(ops []Op) []batch.Answer[Ans] {
 	c.p.s.db.lock()
 	out := make([]batch.Answer[Ans], len(ops))
+	done := map[string]int{}
 	for i, op := range ops {
+		if first, again := done[c.id(op)]; again {
+			out[i] = out[first]
+			continue
+		}
 		out[i].Value, out[i].Err = c.do(op)
+		done[c.id(op)] = i
+	}
+	return out
+}
+
+// nothing answers a whole batch with having written nothing.
+func nothing[Ans any](n int) []batch.Answer[Ans] {
+	out := make([]batch.Answer[Ans], n)
+	for i := range out {
+		out[i].Err = errAway
 	}
 	return out
 }
@@ -137,7 +170,11 @@ func (p *process) openQueues() {
 
 func startQueue[Op, Ans any](p *process, name string, id func(Op) string, do func(Op) (Ans, error)) *batch.Queue[Op, Ans] {
 	c := &committer[Op, Ans]{p: p, name: name, id: id, do: do}
-	q := batch.New(c, id, nil, batch.Config{
+	key := id
+	if p.s.broken.together {
+		key = func(Op) string { p.s.made++; return fmt.Sprint(p.s.made) }
+	}
+	q := batch.New(c, key, nil, batch.Config{
 		CommitTimeout: p.s.cfg.StoreTimeout, ResolveTimeout: p.s.cfg.StoreTimeout, Repeats: 2, Jitter: func(d time.Duration) time.Duration { return d }})
 	p.running.Go(q.Run)
 	return q

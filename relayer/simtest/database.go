@@ -26,6 +26,7 @@ type database struct {
 	skew  time.Duration // its clock less the bubble's
 	tombs map[string]tomb
 	way   []*commit
+	ahead time.Duration               // how far a broken variant thinks it is
 	kept  map[int64][]intents.Attempt // what was stored first, by slot
 }
 
@@ -43,7 +44,7 @@ type commit struct {
 
 func newDatabase(s *sim) *database {
 	d := &database{s: s, tombs: map[string]tomb{}, kept: map[int64][]intents.Attempt{}}
-	d.Store = memstore.New(memstore.Config{Now: d.clock, Actor: "store"})
+	d.Store = memstore.New(memstore.Config{Now: func() time.Time { return d.clock().Add(d.ahead) }, Actor: "store"})
 	return d
 }
 
@@ -133,8 +134,13 @@ func (d *database) Complete(ctx context.Context, cl intents.Claimed, r intents.R
 	}
 	in, err := d.Store.Complete(ctx, cl, r)
 	d.wrote("complete")
-	d.s.monitor.told(cl, r)
 	return in, err
+}
+
+// Bury keeps a dead letter.
+func (d *database) Bury(ctx context.Context, l intents.DeadLetter) error {
+	d.s.letters[string(l.Body)] = true
+	return d.Store.Bury(ctx, l)
 }
 
 // Park writes under lock.

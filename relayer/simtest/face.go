@@ -95,7 +95,10 @@ func (f face) result(ctx context.Context, call string, id string, do func(rows) 
 // Complete writes a result.
 func (f face) Complete(ctx context.Context, cl intents.Claimed, r intents.Result) (intents.Intent, error) {
 	return f.result(ctx, "complete "+r.Verdict.String(), cl.Intent.ID, func(db rows) (intents.Intent, error) {
-		return db.Complete(context.Background(), cl, r)
+		was := f.p.s.monitor.last[cl.Intent.ID]
+		in, err := db.Complete(context.Background(), cl, r)
+		f.p.s.monitor.told(was, cl, r)
+		return in, err
 	})
 }
 
@@ -117,7 +120,6 @@ func (f face) Refuse(ctx context.Context, in intents.Intent, reason intents.Reas
 // Bury keeps a dead letter.
 func (f face) Bury(ctx context.Context, l intents.DeadLetter) error {
 	_, err := direct(ctx, f, "bury", l.Reason, func() (int, error) {
-		f.p.s.buried(l)
 		return 0, f.p.rows.Bury(ctx, l)
 	})
 	return err

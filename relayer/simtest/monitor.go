@@ -16,15 +16,15 @@ import (
 type monitor struct {
 	s      *sim
 	last   map[string]intents.Intent
-	sent   map[string][]payload      // by intent: all bytes that ever left
-	first  map[string]time.Time      // when an intent was first claimed since it was last authorized
-	facts  map[string]intents.Result // what a process was told of an intent and has written
-	failed string                    // the first thing that was wrong
+	sent   map[string][]payload // by intent: all bytes that ever left
+	first  map[string]time.Time // when an intent was first claimed since it was last authorized
+	ran    map[string]stint     // the claim that was last had, by intent
+	failed string               // the first thing that was wrong
 }
 
 func newMonitor(s *sim) *monitor {
 	return &monitor{s: s, last: map[string]intents.Intent{}, sent: map[string][]payload{}, first: map[string]time.Time{},
-		facts: map[string]intents.Result{}}
+		ran: map[string]stint{}}
 }
 
 // wants notes a violation unless it is right. Only the first one counts: what follows from it proves nothing.
@@ -63,6 +63,7 @@ func (m *monitor) moved(was, in intents.Intent) {
 	case intents.Authorized:
 		if was.State.Holds() {
 			m.dead(in, n)
+			m.buried(was, in)
 			delete(m.first, id)
 		}
 	case intents.Confirming:
@@ -82,6 +83,16 @@ func (m *monitor) dead(in intents.Intent, n int) {
 	m.wants(n == 0, "I1: %s is %s (%s), and was paid %d times", in.ID, in.State, in.Reason, n)
 	if p, alive := m.alive(base(in.ID), ""); alive {
 		m.wants(false, "law A: %s is %s (%s), and bytes may yet take effect: %s", in.ID, in.State, in.Reason, p.bytes())
+	}
+}
+
+// buried wants every attempt of a slot to be dead that an intent has lost: stored bytes may leave at any later moment.
+func (m *monitor) buried(was, in intents.Intent) {
+	if in.Slot.Kind != intents.NoSlot {
+		return
+	}
+	for _, a := range m.s.db.kept[was.Slot.ID] {
+		m.wants(!parse(a.Bytes).pays() || !m.s.recipient.could(parse(a.Bytes)), "law B: %s lost its slot, in which bytes may live: %s", in.ID, a.Bytes)
 	}
 }
 
@@ -113,7 +124,8 @@ func (m *monitor) reviewed(was, in intents.Intent) {
 // claimed: no other claim ran, the route was not paused, the intent had not expired, its lane was free, its account had it.
 func (m *monitor) claimed(was, in intents.Intent) {
 	now, pay := in.ChangedAt, m.s.payment(base(in.ID))
-	m.wants(!was.Claimed(now), "%s was claimed by %s, whose claim ran until %s", in.ID, was.ClaimID, was.ClaimUntil)
+	m.wants(m.over(was), "%s was claimed while claim %s ran until %s", in.ID, was.ClaimID, was.ClaimUntil)
+	m.ran[in.ID] = stint{m.s.db.clock(), m.s.db.skew}
 	m.wants(!m.s.routePaused, "%s was claimed in a paused route", in.ID)
 	m.wants(in.Version == was.Version+1, "%s: claim took version %d to %d", in.ID, was.Version, in.Version)
 	if was.State != intents.Settling {
@@ -122,6 +134,18 @@ func (m *monitor) claimed(was, in intents.Intent) {
 		m.lane(pay)
 	}
 	m.wants(m.held() <= m.s.scene.funds, "held and captured is %d, of %d credited", m.held(), m.s.scene.funds)
+}
+
+// stint is when a claim was had, by the database's clock, and how that stood then.
+type stint struct {
+	at   time.Time
+	skew time.Duration
+}
+
+// over says whether the claim on a row has ended: by a result, or by its time. A clock that jumped meanwhile ends it sooner.
+func (m *monitor) over(was intents.Intent) bool {
+	last := m.ran[was.ID]
+	return was.ClaimID == "" || last.skew != m.s.db.skew || m.s.db.clock().Sub(last.at) >= m.s.cfg.Term()
 }
 
 // lane wants no other intent of a lane under way.
@@ -156,6 +180,7 @@ func (m *monitor) leaves(by *actor, a intents.Attempt) {
 	b := parse(a.Bytes)
 	if d := by.d; d != nil {
 		ran := time.Since(d.asked)
+		m.wants(d.wrote, "%s sends %s without a claim", by.name, b.id)
 		m.wants(ran < m.s.cfg.Term()-ownMargin, "%s sends %s after its claim ran %s", by.name, b.id, ran)
 	}
 	m.wants(m.stored(a), "bytes leave that are not stored: %s", a.Bytes)
@@ -183,13 +208,19 @@ func (m *monitor) stored(a intents.Attempt) bool {
 	return false
 }
 
-// told notes a fact that a process has written.
-func (m *monitor) told(cl intents.Claimed, r intents.Result) {
-	if r.Verdict == intents.Accepted || r.Verdict == intents.Done {
-		m.facts[cl.Intent.ID] = r
-		in := m.last[cl.Intent.ID]
-		m.wants(in.State != intents.Settling && in.State != intents.Authorized, "a fact was not believed: %s is %s after %s", in.ID, in.State, r.Verdict)
+// told judges what a process wrote about a call. A fact is believed whoever brings it; a permission only from who holds
+// the claim.
+func (m *monitor) told(was intents.Intent, cl intents.Claimed, r intents.Result) {
+	in := m.last[cl.Intent.ID]
+	if _, pruned := m.s.db.tombs[in.ID]; pruned {
+		return
 	}
+	if r.Verdict == intents.Accepted || r.Verdict == intents.Done {
+		m.wants(in.State != intents.Settling && in.State != intents.Authorized, "law C: %s is %s after %s", in.ID, in.State, r.Verdict)
+		return
+	}
+	m.wants(in.Version == was.Version || was.ClaimID == cl.Intent.ClaimID, "law C: %s moved by %s of claim %s, under claim %s",
+		in.ID, r.Verdict, cl.Intent.ClaimID, was.ClaimID)
 }
 
 // paid judges an effect.

@@ -55,7 +55,7 @@ func (s *sim) turn(paused bool) {
 	s.note("route paused: %v", paused)
 	s.db.lock()
 	s.routePaused = paused
-	_ = s.broken.pause(s, paused) // the model store cannot fail
+	s.broken.pause(s, paused)
 }
 
 // hand does something at an intent's slot, as the relayer's commands do: a process of its own, that sends.

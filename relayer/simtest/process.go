@@ -40,7 +40,7 @@ type process struct {
 func newProcess(s *sim, name string) *process {
 	p := &process{s: s, name: name, busy: map[string]*delivery{}}
 	p.face = face{p}
-	p.rows = s.broken.rows(s)
+	p.rows = s.broken.rows(s.db)
 	p.life, p.kill = context.WithCancel(context.Background())
 	p.loops, p.drain = context.WithCancel(p.life)
 	p.work, p.cut = context.WithCancel(p.life)
@@ -122,6 +122,9 @@ func (p *process) handle(d *delivery, until time.Time) {
 	p.busy[a.name] = d
 	work := a.in(p.work)
 	lease, end := context.WithDeadline(a.in(p.loops), until)
+	if p.s.broken.early {
+		p.s.answer(d, relayer.Finish(), p, until)
+	}
 	p.running.Go(func() {
 		defer end()
 		got := p.worker.Handle(work, lease, relayer.Delivery{ID: d.m.id, Topic: p.s.cfg.Topic, Body: d.m.body,
@@ -134,6 +137,16 @@ func (p *process) handle(d *delivery, until time.Time) {
 		}
 		p.s.answer(d, got, p, until)
 	})
+}
+
+// sends says whether one of its deliveries has a claim.
+func (p *process) sends() bool {
+	for _, d := range p.busy {
+		if d.wrote {
+			return true
+		}
+	}
+	return false
 }
 
 // die ends a process at once. Whoever stands at a gate does not get on. A commit may have been on its way.

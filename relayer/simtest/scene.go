@@ -21,6 +21,8 @@ type scene struct {
 	window    int           // numbers that may be open
 	faulty    float64       // how likely a gate goes wrong while faults are left
 	faults    int           // how many things may go wrong
+	slow      float64       // how likely a gate is kept shut for a while
+	ranked    bool          // gates are opened by rank
 	hasty     float64       // how likely time passes while somebody stands at a gate
 	nsqSkew   time.Duration // nsqd's clock less ours
 	forgetful bool          // nsqd loses what is in memory
@@ -52,7 +54,7 @@ func newScene(r *rand.Rand) *scene {
 	sc := &scene{
 		kind: kinds[r.IntN(len(kinds))], machines: 2 + r.IntN(2), wait: r.IntN(2) == 0, funds: unlimited,
 		window: 2 + r.IntN(4), faults: r.IntN(40), faulty: []float64{0.02, 0.08, 0.2}[r.IntN(3)],
-		hasty: []float64{0.02, 0.1}[r.IntN(2)], forgetful: r.IntN(2) == 0,
+		ranked: r.IntN(2) == 0, slow: []float64{0, 0.02, 0.1}[r.IntN(3)], hasty: []float64{0.02, 0.1}[r.IntN(2)], forgetful: r.IntN(2) == 0,
 		nsqSkew: time.Duration(r.IntN(20_000)-10_000) * time.Millisecond,
 	}
 	if r.IntN(8) == 0 {
@@ -94,7 +96,7 @@ func newPayment(r *rand.Rand, i int) *payment {
 		p.in.ExpiresAt = stamp(starts + time.Millisecond + draw(r, 3*time.Minute))
 	}
 	for range r.IntN(4) {
-		p.copies = append(p.copies, draw(r, 5*time.Minute))
+		p.copies = append(p.copies, draw(r, []time.Duration{100 * time.Millisecond, 5 * time.Minute}[r.IntN(2)]))
 	}
 	return p
 }

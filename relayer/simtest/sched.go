@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 )
 
 // gate is where a goroutine of the engine stops before it does something that others can see. When nothing runs any more
@@ -20,6 +21,9 @@ type gate struct {
 	sure bool    // it is waited at whatever becomes of the caller's context
 	keep bool    // whoever stands here outlives the process, since others wait for it: a committer
 	open chan verdict
+
+	held  bool      // once it was kept shut for a while
+	until time.Time // until when
 }
 
 // risk is how much likelier than usual something goes wrong here: what loops ask all the time would use up all faults.

@@ -72,6 +72,10 @@ func (o out) Prepare(ctx context.Context, in intents.Intent, slot intents.Slot, 
 
 // Submit sends. What the recipient makes of it and what its caller hears are two gates: between them others go on.
 func (o out) Submit(ctx context.Context, a intents.Attempt) intents.Result {
+	return o.p.s.broken.result(o.submit(ctx, a))
+}
+
+func (o out) submit(ctx context.Context, a intents.Attempt) intents.Result {
 	s, w := o.p.s, actorOf(ctx)
 	s.monitor.leaves(w, a)
 	b := parse(a.Bytes)

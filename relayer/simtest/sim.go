@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/relayer"
 )
 
@@ -60,6 +59,7 @@ type sim struct {
 	claims     int
 	made       int
 	orders     int
+	ranks      uint64 // what ranks are drawn by
 }
 
 // machine has one process at a time.
@@ -135,8 +135,6 @@ func (s *sim) claimed(d *delivery) {
 	d.wrote = true
 	s.monitor.wants(!d.given, "I5: the claim of a delivery that gave %s back has landed", d.m.id)
 }
-
-func (s *sim) buried(l intents.DeadLetter) { s.letters[string(l.Body)] = true }
 
 // answer carries out what a process says about its message, if it may still say anything.
 func (s *sim) answer(d *delivery, out relayer.Disposition, p *process, until time.Time) {

@@ -116,7 +116,7 @@ func (s *summary) mustHaveSeen(t *testing.T) {
 func everyFault() []string {
 	out := []string{}
 	for _, f := range []fault{storeAway, deadlock, badRow, lostLanded, lostNothing, lostOnWay, lostDropped, stillAway, callAway, lateAnswer,
-		cannotAsk, tooMany, notSent, lostRequest, lateRequest, lostReply, blowsUp, publishFails, publishLost, answerLost} {
+		cannotAsk, tooMany, notSent, lostRequest, lateRequest, lostReply, blowsUp, publishFails, publishLost, answerLost, slow} {
 		out = append(out, string(f))
 	}
 	for _, m := range (&sim{}).pranks() {

@@ -19,7 +19,9 @@ type drifting struct {
 func (s *sim) arrive(a intents.Attempt, luck uint64) intents.Result {
 	b := parse(a.Bytes)
 	r := s.recipient.arrive(b, luck)
-	s.monitor.paid(b.id)
+	if b.pays() {
+		s.monitor.paid(b.id)
+	}
 	return r
 }
 
