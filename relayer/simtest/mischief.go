@@ -31,6 +31,10 @@ func (s *sim) mischief() bool {
 		return false
 	}
 	all := s.pranks()
+	if s.scene.kind == chained { // elsewhere these two cannot be played
+		all = append(all, all[len(all)-2:]...)
+		all = append(all, all[len(all)-2:]...)
+	}
 	for range 3 { // many can be played only now and then
 		if p := all[s.rand.IntN(len(all))]; p.do() {
 			s.fault(p.name)
@@ -40,13 +44,20 @@ func (s *sim) mischief() bool {
 	return false
 }
 
-// living picks a machine whose process runs.
+// living picks a machine whose process runs; mostly one that has a claim, if there is any.
 func (s *sim) living() *machine {
-	var up []*machine
+	var up, busy []*machine
 	for _, m := range s.machines {
-		if m.p != nil && !m.p.draining {
-			up = append(up, m)
+		if m.p == nil || m.p.draining {
+			continue
 		}
+		up = append(up, m)
+		if m.p.sends() {
+			busy = append(busy, m)
+		}
+	}
+	if len(busy) > 0 && s.chance(0.7) {
+		up = busy
 	}
 	if len(up) == 0 {
 		return nil
@@ -206,10 +217,17 @@ func (s *sim) publishAgain(p *payment) {
 
 // jump moves the database's clock, by less than what senders keep of a provider's retention.
 func (s *sim) jump() bool {
-	s.db.skew = s.between(-5*time.Minute, 5*time.Minute)
+	ahead := s.between(-mostSkew, mostSkew)
+	if s.chance(0.5) { // past the end of a claim
+		ahead = min(s.db.skew+s.between(s.cfg.Term(), 2*s.cfg.Term()), mostSkew)
+	}
+	s.db.skew = ahead
 	s.note("database clock: %s", s.db.skew)
 	return true
 }
+
+// mostSkew is how far the database's clock is from the bubble's at most.
+const mostSkew = 5 * time.Minute
 
 func (s *sim) showNewer() bool {
 	id := s.anyPayment().in.ID

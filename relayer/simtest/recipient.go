@@ -75,7 +75,7 @@ const (
 	blind    = "blind"  // takes no key, and cannot be asked
 )
 
-func recipients() []string { return []string{chained, given, keyed, retained, lookup, blind} }
+func recipients() []string { return []string{chained, chained, given, keyed, retained, lookup, blind} }
 
 // retention is how long a provider that forgets keeps its keys. A sender relies on an hour less.
 const retention = 3 * time.Hour

@@ -99,13 +99,16 @@ func askAgain(w intents.Watch, os []intents.Observation) []intents.Observation {
 	return os
 }
 
-// resendable shows every intent as one whose bytes may be sent again.
+// resendable shows every intent as one whose bytes may be sent again, by anybody.
 type resendable struct{ *database }
 
 func (r *resendable) Record(ctx context.Context, ws []intents.Watch, os []intents.Observation, p intents.Patience) ([]intents.Intent, error) {
 	ins, err := r.database.Record(ctx, ws, os, p)
 	for i := range ins {
 		ins[i].AgainUntil = intents.Always.Until(ins[i].ReadAt)
+		if ins[i].State == intents.Settling {
+			ins[i].State = intents.Confirming
+		}
 	}
 	return ins, err
 }
