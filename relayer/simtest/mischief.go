@@ -18,7 +18,7 @@ func (s *sim) pranks() []prank {
 		{"process killed", s.killOne}, {"process frozen", s.freezeOne}, {"process drained", s.drainOne},
 		{"nsqd crashes", s.crashQueue}, {"nsqd restarts", s.restartQueue}, {"message twice", s.repeatMessage},
 		{"message lost", s.loseMessage}, {"finished message again", s.reviveMessage}, {"strange body", s.strangeBody},
-		{"database clock jumps", s.jump}, {"route paused", s.pauseRoute}, {"state of a newer version", s.showNewer},
+		{"recipient is mute", s.silence}, {"database clock jumps", s.jump}, {"route paused", s.pauseRoute}, {"state of a newer version", s.showNewer},
 		{"operator cancels", s.cancelOne}, {"operator authorizes", s.authorizeOne}, {"operator prunes", s.pruneOne},
 		{"operator looks", s.lookOne}, {"operator sends again", s.sendAgain}, {"operator bumps", s.bumpOne},
 		{"operator cancels in slot", s.dropOne},
@@ -215,6 +215,19 @@ func (s *sim) publishAgain(p *payment) {
 	s.note("%s is published: %s", m.id, body)
 }
 
+// silence has the recipient take what comes, and answer nothing for a while.
+func (s *sim) silence() bool {
+	if s.muted() {
+		return false
+	}
+	d := s.between(5*time.Second, []time.Duration{time.Minute, 5 * time.Minute, 25 * time.Minute}[s.rand.IntN(3)])
+	s.note("recipient is mute for %s", d)
+	s.mute = time.Now().Add(d)
+	return true
+}
+
+func (s *sim) muted() bool { return time.Now().Before(s.mute) }
+
 // jump moves the database's clock, by less than what senders keep of a provider's retention.
 func (s *sim) jump() bool {
 	ahead := s.between(-mostSkew, mostSkew)
@@ -245,6 +258,10 @@ func (s *sim) credit(amount int64) {
 
 // quiet ends all faults, and has everything work again.
 func (s *sim) quiet() {
+	if s.muted() {
+		s.after(time.Until(s.mute), "", s.quiet)
+		return
+	}
 	s.note("all is calm")
 	s.calm, s.newer, s.db.skew = true, map[string]bool{}, 0
 	s.db.settle()

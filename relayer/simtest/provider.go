@@ -29,7 +29,7 @@ func (p *provider) plan() intents.Plan {
 	case keyed:
 		plan.Again, plan.Seen = intents.Always, true
 	case retained:
-		plan.Again = intents.For(retention - time.Hour)
+		plan.Again = intents.For(relied)
 	case lookup:
 		plan.Seen = true
 	}

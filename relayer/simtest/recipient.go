@@ -77,8 +77,11 @@ const (
 
 func recipients() []string { return []string{chained, chained, given, keyed, retained, lookup, blind} }
 
-// retention is how long a provider that forgets keeps its keys. A sender relies on an hour less.
-const retention = 3 * time.Hour
+// retention is how long a provider that forgets keeps its keys. A sender relies on less: as much as clocks may differ.
+const (
+	retention = 20 * time.Minute
+	relied    = retention - 2*mostSkew - 2*time.Minute
+)
 
 func newRecipient(kind string, now func() time.Time) recipient {
 	switch kind {

@@ -96,6 +96,9 @@ func (o out) submit(ctx context.Context, a intents.Attempt) intents.Result {
 		return intents.Result{Evidence: []byte(`"timeout"`)}
 	}
 	r := s.arrive(a, v.luck)
+	if s.muted() {
+		return intents.Result{Evidence: []byte(`"timeout"`)}
+	}
 	if v, err = o.stop(ctx, "reply", what+": "+r.Verdict.String(), lostReply, lostReply, blowsUp); err != nil || v.fault == lostReply {
 		return intents.Result{Evidence: []byte(`"connection reset"`)}
 	}

@@ -48,7 +48,8 @@ type sim struct {
 	letters     map[string]bool // bodies that became dead letters
 	newer       map[string]bool // intents that show a state of a newer version
 	routePaused bool
-	calm        bool // nothing goes wrong any more
+	calm        bool      // nothing goes wrong any more
+	mute        time.Time // until then the recipient answers no call
 
 	events     []*event
 	trace      []string

@@ -21,6 +21,7 @@ func claimVariants() []variant {
 		before("lane not looked at", func(d *database) rows { return &laneless{d} }),
 		{"funds not looked at", func() broken { return broken{onStart: generous} }},
 		{"sent again though it has no key", func() broken { return broken{onPlan: again} }},
+		{"sent again though the key may be forgotten", func() broken { return broken{onPlan: againWithKey} }},
 	}
 }
 
@@ -112,6 +113,14 @@ func generous(s *sim) {
 		s.credit(unlimited)
 		s.scene.funds = funds
 	}
+}
+
+// againWithKey trusts that a provider keeps its keys.
+func againWithKey(p intents.Plan) intents.Plan {
+	if p.Again == intents.For(relied) {
+		p.Again = intents.Always
+	}
+	return p
 }
 
 // again plans to send the same bytes as often as it takes.
