@@ -75,7 +75,8 @@ const newerState intents.State = 99
 // Claim claims. The claim's id is replaced by one that replays.
 func (f face) Claim(ctx context.Context, c intents.Claim) (intents.Claimed, error) {
 	a := actorOf(ctx)
-	c.ID = f.p.s.claimID(a.of)
+	a.d.claims++
+	c.ID = fmt.Sprintf("%s-c%d", a.name, a.d.claims)
 	a.d.asked = time.Now()
 	return batched(ctx, f, "claim", c.Intent.ID, func() (intents.Claimed, error) {
 		return f.p.queues.claims.Do(ctx, claimOp{c, a.d})

@@ -174,12 +174,12 @@ func (m *monitor) held() int64 {
 	return sum
 }
 
-// leaves judges bytes that are about to leave: they are stored, by a claim that still runs if a worker sends them, and
-// every other slot that the intent had is dead: I4.
-func (m *monitor) leaves(by *actor, a intents.Attempt) {
+// leaves judges bytes that leave by a call that was made at a time: they are stored, by a claim that still ran if a worker
+// sends them, and every other slot that the intent had is dead: I4.
+func (m *monitor) leaves(by *actor, called time.Time, a intents.Attempt) {
 	b := parse(a.Bytes)
 	if d := by.d; d != nil {
-		ran := time.Since(d.asked)
+		ran := called.Sub(d.asked)
 		m.wants(d.wrote, "%s sends %s without a claim", by.name, b.id)
 		m.wants(ran < m.s.cfg.Term()-ownMargin, "%s sends %s after its claim ran %s", by.name, b.id, ran)
 	}
@@ -188,9 +188,9 @@ func (m *monitor) leaves(by *actor, a intents.Attempt) {
 		return
 	}
 	p, alive := m.alive(b.id, b.slot)
-	m.wants(!alive, "I4: %s is sent in slot %s while %s may take effect", b.id, b.slot, p.bytes())
+	m.wants(!alive || !m.s.recipient.could(b), "I4: %s is sent in slot %s while %s may take effect", b.id, b.slot, p.bytes())
 	for _, p := range m.sent[b.id] {
-		m.wants(p.slot == b.slot || !m.s.recipient.did(p), "I4: %s is sent in slot %s, and was paid in %s", b.id, b.slot, p.slot)
+		m.wants(p.slot == b.slot || !m.s.recipient.did(p) || !m.s.recipient.could(b), "I4: %s is sent in slot %s, and was paid in %s", b.id, b.slot, p.slot)
 	}
 	m.sent[b.id] = append(m.sent[b.id], b)
 }

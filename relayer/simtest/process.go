@@ -109,11 +109,12 @@ func (p *process) Publish(ctx context.Context, _ string, body []byte) error {
 
 // delivery is one message in one process.
 type delivery struct {
-	m     *message
-	n     int
-	asked time.Time // when it last asked for a claim
-	wrote bool      // it wrote a claim
-	given bool      // it was given back
+	m      *message
+	n      int
+	asked  time.Time // when it last asked for a claim
+	claims int       // how often it asked
+	wrote  bool      // it wrote a claim
+	given  bool      // it was given back
 }
 
 // handle starts one delivery.

@@ -76,15 +76,17 @@ func (o out) Submit(ctx context.Context, a intents.Attempt) intents.Result {
 }
 
 func (o out) submit(ctx context.Context, a intents.Attempt) intents.Result {
-	s, w := o.p.s, actorOf(ctx)
-	s.monitor.leaves(w, a)
+	s, w, called := o.p.s, actorOf(ctx), time.Now()
 	b := parse(a.Bytes)
 	what := fmt.Sprintf("%s of %s", a.Name, b.id)
 	v, err := o.stop(ctx, "submit", what, notSent, notSent, lostRequest, lateRequest, lateRequest, tooMany, blowsUp)
 	switch {
-	case err != nil: // cut, by whom the bytes have not left, or are on their way
-		s.adrift(w.name, a)
+	case err != nil: // cut: the bytes have not left, or are on their way
+		s.adrift(&drifting{by: w, called: called, a: a})
 		return intents.Result{}
+	}
+	s.monitor.leaves(w, called, a)
+	switch {
 	case v.fault == notSent:
 		return intents.Result{Verdict: intents.NotSent, Evidence: []byte(`"connection refused"`)}
 	case v.fault == tooMany:

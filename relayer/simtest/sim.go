@@ -57,7 +57,6 @@ type sim struct {
 	left       int // faults that may still happen
 	steps      int
 	deliveries int
-	claims     int
 	made       int
 	orders     int
 	ranks      uint64 // what ranks are drawn by
@@ -123,12 +122,6 @@ func (s *sim) payment(id string) *payment {
 		}
 	}
 	panic("no payment " + id)
-}
-
-// claimID makes the next claim's id.
-func (s *sim) claimID(p *process) string {
-	s.claims++
-	return fmt.Sprintf("%s-c%d", p.name, s.claims)
 }
 
 // claimed notes that a delivery wrote a claim, now or by a commit that was long on its way.

@@ -10,7 +10,8 @@ import (
 
 // drifting are bytes on their way to a recipient whom nobody waits for any more.
 type drifting struct {
-	by      string
+	by      *actor
+	called  time.Time
 	a       intents.Attempt
 	decided bool // whether they arrive, and when
 }
@@ -45,10 +46,10 @@ func (s *sim) drift(a intents.Attempt, luck uint64) {
 }
 
 // adrift notes bytes whose caller left before the seed could decide. Several may do so in one moment.
-func (s *sim) adrift(by string, a intents.Attempt) {
+func (s *sim) adrift(d *drifting) {
 	s.hall.mu.Lock()
 	defer s.hall.mu.Unlock()
-	s.wire = append(s.wire, &drifting{by: by, a: a})
+	s.wire = append(s.wire, d)
 }
 
 // strand decides about the bytes whose callers have left: lost, or late.
@@ -60,10 +61,11 @@ func (s *sim) strand() {
 		}
 		return !d.decided
 	})
-	slices.SortFunc(fresh, func(a, b *drifting) int { return cmp.Compare(a.by, b.by) })
+	slices.SortFunc(fresh, func(a, b *drifting) int { return cmp.Compare(a.by.name, b.by.name) })
 	for _, d := range fresh {
 		if s.rand.IntN(2) == 0 {
-			s.note("%s left its bytes on the way: %s", d.by, d.a.Bytes)
+			s.note("%s left its bytes on the way: %s", d.by.name, d.a.Bytes)
+			s.monitor.leaves(d.by, d.called, d.a)
 			s.drift(d.a, s.rand.Uint64())
 		}
 	}
