@@ -30,15 +30,13 @@ func readFlags() *flags {
 	return f
 }
 
-// tally counts what was played, for the last line.
-type tally struct{ played, violated atomic.Int64 }
-
-var total tally
+// total is what was played by order, for the last lines.
+var total summary
 
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if asked.seeds > 0 {
-		fmt.Printf("simulate: %d seeds, %d violations\n", total.played.Load(), total.violated.Load())
+		fmt.Printf("%s\nsimulate: %d seeds, %d violations\n", &total, total.played, total.violated)
 	}
 	os.Exit(code)
 }

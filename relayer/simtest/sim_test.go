@@ -16,22 +16,16 @@ func TestSimulate(t *testing.T) {
 	n := cmp.Or(asked.seeds, seedsByDefault)
 	p := newProgress(n)
 	defer p.finish()
-	var sums summary
 	spread(t, n, func(t *testing.T, seed uint64) {
 		o := Run(t, asked.first+seed)
-		total.played.Add(1)
 		p.add()
-		sums.add(o)
-		if o.Violation != "" {
-			total.violated.Add(1)
-		}
+		total.add(o)
 		if o.Violation != "" || asked.trace {
 			report(t, asked.first+seed, o)
 		}
 	})
-	t.Log(&sums)
 	if asked.seeds == 0 {
-		sums.mustHaveSeen(t)
+		total.mustHaveSeen(t)
 	}
 }
 
@@ -63,10 +57,12 @@ func report(t *testing.T, seed uint64, o Outcome) {
 
 // summary adds up outcomes.
 type summary struct {
-	mu     sync.Mutex
-	faults map[string]int
-	ended  map[string]int
-	steps  int
+	mu       sync.Mutex
+	played   int
+	violated int
+	faults   map[string]int
+	ended    map[string]int
+	steps    int
 }
 
 func (s *summary) add(o Outcome) {
@@ -81,7 +77,11 @@ func (s *summary) add(o Outcome) {
 	for name, n := range o.Ended {
 		s.ended[name] += n
 	}
+	s.played++
 	s.steps += o.Steps
+	if o.Violation != "" {
+		s.violated++
+	}
 }
 
 // String lists what went wrong on purpose, and how intents ended.
