@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
 )
@@ -18,6 +19,9 @@ type chain struct {
 	blocks [][]payload
 	pool   []payload
 	since  map[string]int // height at which a transaction came into the pool
+	now    func() time.Time
+
+	strangers map[payload]intents.Foreign // by whoever else has the key
 }
 
 func (*chain) plan() intents.Plan {
@@ -87,9 +91,6 @@ func (c *chain) take(p payload, rival int) {
 	if rival >= 0 {
 		c.pool = slices.Delete(c.pool, rival, rival+1)
 	}
-	if c.since == nil {
-		c.since = map[string]int{}
-	}
 	c.since[p.name()] = len(c.blocks)
 	c.pool = append(c.pool, p)
 }
@@ -114,6 +115,7 @@ func (c *chain) tick(luck uint64) {
 	next := c.next()
 	for _, p := range c.pool {
 		if p.number == next && len(mined) < 3 {
+			c.date(p)
 			mined, next = append(mined, p), next+1
 			continue
 		}
@@ -162,6 +164,9 @@ func (c *chain) could(p payload) bool {
 func (c *chain) holds() []payload { return c.pool }
 
 func (c *chain) observe(w intents.Watch) []intents.Observation {
+	if f, ok := c.stranger(w.Slot.Number); ok {
+		return []intents.Observation{{Slot: w.Slot, Fact: intents.Dead, Foreign: &f, Evidence: f.Evidence(w.Slot.Number)}}
+	}
 	if len(w.Attempts) == 0 {
 		return []intents.Observation{{Slot: w.Slot, Want: intents.Fill}}
 	}

@@ -20,7 +20,7 @@ func (s *sim) pranks() []prank {
 		{"message lost", s.loseMessage}, {"finished message again", s.reviveMessage}, {"strange body", s.strangeBody},
 		{"recipient is mute", s.silence}, {"database clock jumps", s.jump}, {"route paused", s.pauseRoute}, {"state of a newer version", s.showNewer},
 		{"operator cancels", s.cancelOne}, {"operator authorizes", s.authorizeOne}, {"operator prunes", s.pruneOne},
-		{"operator looks", s.lookOne}, {"operator sends again", s.sendAgain}, {"operator bumps", s.bumpOne},
+		{"stranger uses the key", s.intrude}, {"operator looks", s.lookOne}, {"operator sends again", s.sendAgain}, {"operator bumps", s.bumpOne},
 		{"operator cancels in slot", s.dropOne},
 	}
 }

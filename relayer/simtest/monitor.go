@@ -132,8 +132,8 @@ func (m *monitor) claimed(was, in intents.Intent) {
 		m.wants(!pay.in.Expired(now), "%s was claimed after its expiry", in.ID)
 		m.first[in.ID] = now
 		m.lane(pay)
+		m.wants(m.held() <= m.s.scene.funds, "held and captured is %d, of %d credited", m.held(), m.s.scene.funds)
 	}
-	m.wants(m.held() <= m.s.scene.funds, "held and captured is %d, of %d credited", m.held(), m.s.scene.funds)
 }
 
 // stint is when a claim was had, by the database's clock, and how that stood then.
@@ -187,12 +187,25 @@ func (m *monitor) leaves(by *actor, called time.Time, a intents.Attempt) {
 	if !b.pays() {
 		return
 	}
+	m.strange(b)
 	p, alive := m.alive(b.id, b.slot)
 	m.wants(!alive || !m.s.recipient.could(b), "I4: %s is sent in slot %s while %s may take effect", b.id, b.slot, p.bytes())
 	for _, p := range m.sent[b.id] {
 		m.wants(p.slot == b.slot || !m.s.recipient.did(p) || !m.s.recipient.could(b), "I4: %s is sent in slot %s, and was paid in %s", b.id, b.slot, p.slot)
 	}
 	m.sent[b.id] = append(m.sent[b.id], b)
+}
+
+// strange wants nothing to leave of an intent that a stranger may have paid in a slot which the intent had.
+func (m *monitor) strange(b payload) {
+	c, ok := m.s.recipient.(*chain)
+	if !ok {
+		return
+	}
+	for _, p := range m.sent[b.id] {
+		f, ok := c.stranger(p.number)
+		m.wants(!ok || p.slot == b.slot || !f.Pays(m.s.payment(b.id).in), "I1: %s is sent in slot %s, and a stranger paid it in %s", b.id, b.slot, p.slot)
+	}
 }
 
 // ownMargin is how long before its end an owner stops believing in its claim, as design.md has it.

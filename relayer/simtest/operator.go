@@ -89,15 +89,24 @@ func (s *sim) lookOne() bool {
 // free says whether a person may send for an intent just now.
 func (s *sim) free(w intents.Watch) bool { return !w.Intent.Claimed(w.Intent.ReadAt) }
 
+// odd says whether an intent may have been paid already: then a person sends nothing that pays.
+func (s *sim) odd(w intents.Watch) bool {
+	in := w.Intent
+	return in.State == intents.NeedsReview && (in.Reason == intents.ReasonOddity || in.Reason == intents.ReasonForeign)
+}
+
 func (s *sim) sendAgain() bool { return s.rebroadcast(s.anyPayment().in.ID) }
 
 // rebroadcast has a person send stored bytes once more.
 func (s *sim) rebroadcast(id string) bool {
 	may := func(w intents.Watch) bool {
-		return s.free(w) && w.Intent.MayResend(w.Intent.ReadAt) && w.Intent.Reason != intents.ReasonOddity
+		return s.free(w) && !s.odd(w) && w.Intent.MayResend(w.Intent.ReadAt)
 	}
 	return s.hand(id, "sends again", may, func(ctx context.Context, w intents.Watch) {
 		for _, a := range slices.Backward(w.Attempts) {
+			if a.Kind == intents.Alien {
+				continue
+			}
 			_, _ = s.operator.observer.Send(ctx, w.Intent, a)
 			return
 		}
@@ -109,7 +118,9 @@ func (s *sim) dropOne() bool { return s.further("cancels in slot", intents.Cance
 
 // further adds an attempt to a slot that is a number.
 func (s *sim) further(name string, kind intents.Kind) bool {
-	may := func(w intents.Watch) bool { return s.free(w) && w.Slot.Kind == intents.Counter }
+	may := func(w intents.Watch) bool {
+		return s.free(w) && w.Slot.Kind == intents.Counter && !(kind.Pays() && s.odd(w))
+	}
 	return s.hand(s.anyPayment().in.ID, name, may, func(ctx context.Context, w intents.Watch) {
 		a, err := s.operator.observer.Make(ctx, w, kind)
 		if err == nil {
@@ -120,6 +131,7 @@ func (s *sim) further(name string, kind intents.Kind) bool {
 
 // tend is a person who looks at reviews, and sends again what may be sent again.
 func (s *sim) tend() {
+	s.allow()
 	for _, id := range s.ids() {
 		if s.monitor.last[id].State == intents.NeedsReview {
 			s.rebroadcast(id)

@@ -141,10 +141,26 @@ func (s *sim) deliver(gates int) bool {
 	if len(ready) == 0 || len(free) == 0 {
 		return false
 	}
-	m, p := ready[s.rand.IntN(len(ready))], free[s.rand.IntN(len(free))]
+	m, p := s.match(ready, free)
 	s.note("%s to %s as d%d: %s", m.id, p.name, s.deliveries+1, m.body)
 	s.queue.give(m, p, time.Now())
 	return true
+}
+
+// match picks a message and a process; often one that has the same message in hand already.
+func (s *sim) match(ready []*message, free []*process) (*message, *process) {
+	m, p := ready[s.rand.IntN(len(ready))], free[s.rand.IntN(len(free))]
+	if s.calm || s.chance(0.4) {
+		return m, p
+	}
+	for _, m := range ready {
+		for _, p := range free {
+			if p.has(m.body) {
+				return m, p
+			}
+		}
+	}
+	return m, p
 }
 
 // over says whether all has ended. What did not end in time is a violation.
@@ -205,19 +221,15 @@ func (s *sim) finish() {
 	s.monitor.end()
 }
 
-// tearDown ends all processes.
+// tearDown ends all processes, and waits for all that is left of any.
 func (s *sim) tearDown() {
 	s.calm = true
-	ps := []*process{s.operator}
-	for _, m := range s.machines {
-		if m.p != nil {
-			ps = append(ps, m.p)
+	for _, p := range s.processes {
+		if !p.dead.Load() {
+			p.die(func() fault { return "" })
 		}
 	}
-	for _, p := range ps {
-		p.die(func() fault { return "" })
-	}
-	for _, p := range ps {
+	for _, p := range s.processes {
 		p.running.Wait()
 	}
 }

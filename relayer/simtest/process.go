@@ -1,6 +1,7 @@
 package simtest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"sync"
@@ -46,6 +47,7 @@ func newProcess(s *sim, name string) *process {
 	p.work, p.cut = context.WithCancel(p.life)
 	p.openQueues()
 	p.wire()
+	s.processes = append(s.processes, p)
 	return p
 }
 
@@ -138,6 +140,16 @@ func (p *process) handle(d *delivery, until time.Time) {
 		}
 		p.s.answer(d, got, p, until)
 	})
+}
+
+// has says whether one of its deliveries is of a message that says the same.
+func (p *process) has(body []byte) bool {
+	for _, d := range p.busy {
+		if bytes.Equal(d.m.body, body) {
+			return true
+		}
+	}
+	return false
 }
 
 // sends says whether one of its deliveries has a claim.

@@ -63,7 +63,7 @@ func (p payload) name() string { return "0x" + string(p.bytes()) }
 func base(id string) string { return strings.TrimRight(id, "~") }
 
 // pays says whether the bytes pay an intent.
-func (p payload) pays() bool { return p.id != "-" }
+func (p payload) pays() bool { return p.id != "-" && p.id != strange }
 
 // The recipients that a seed may choose.
 const (
@@ -86,7 +86,7 @@ const (
 func newRecipient(kind string, now func() time.Time) recipient {
 	switch kind {
 	case chained:
-		return &chain{}
+		return &chain{now: now, since: map[string]int{}, strangers: map[payload]intents.Foreign{}}
 	case given:
 		return &expiring{}
 	}

@@ -15,6 +15,7 @@ type scene struct {
 	machines  int
 	payments  []*payment
 	throttle  relayer.ThrottleConfig
+	hands     int           // deliveries worked at once by a process
 	wait      bool          // without funds intents wait
 	funds     int64         // what the account is credited
 	enforced  bool          // there is a credit at all
@@ -52,7 +53,7 @@ const unlimited = int64(1) << 50
 func newScene(r *rand.Rand) *scene {
 	kinds := recipients()
 	sc := &scene{
-		kind: kinds[r.IntN(len(kinds))], machines: 2 + r.IntN(2), wait: r.IntN(2) == 0, funds: unlimited,
+		kind: kinds[r.IntN(len(kinds))], machines: 2 + r.IntN(2), hands: 2 + r.IntN(4), wait: r.IntN(2) == 0, funds: unlimited,
 		window: 2 + r.IntN(4), faults: r.IntN(40), faulty: []float64{0.02, 0.08, 0.2}[r.IntN(3)],
 		ranked: r.IntN(2) == 0, slow: []float64{0, 0.02, 0.1}[r.IntN(3)], hasty: []float64{0.02, 0.1}[r.IntN(2)], forgetful: r.IntN(2) == 0,
 		nsqSkew: time.Duration(r.IntN(20_000)-10_000) * time.Millisecond,
@@ -60,7 +61,7 @@ func newScene(r *rand.Rand) *scene {
 	if r.IntN(8) == 0 {
 		sc.faults = 0
 	}
-	sc.throttle = relayer.ThrottleConfig{PerSecond: relayer.Unlimited, InFlight: 1 + r.IntN(4), Jitter: asIs}
+	sc.throttle = relayer.ThrottleConfig{PerSecond: relayer.Unlimited, InFlight: 1 + r.IntN(6), Jitter: asIs}
 	if r.IntN(3) == 0 {
 		sc.throttle.PerSecond, sc.throttle.Burst, sc.throttle.ReadShare = 1.37, 2, 0.5
 	}
@@ -120,7 +121,7 @@ var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // channels Go picks then is not the seed's choice.
 func engine(sc *scene) relayer.Config {
 	return relayer.Config{
-		Route: route, Topic: topic, Concurrency: 3, AcceptFull: true, WaitForFunds: sc.wait, Jitter: asIs,
+		Route: route, Topic: topic, Concurrency: sc.hands, AcceptFull: true, WaitForFunds: sc.wait, Jitter: asIs,
 		PlanTimeout: 2*time.Second + 11, PrepareTimeout: 2*time.Second + 101, SubmitTimeout: 2*time.Second + 1009,
 		StoreTimeout: 1500*time.Millisecond + 10007, DrainTimeout: 5*time.Second + 100003, WriteGrace: time.Second + 1000003,
 		ReviewAfter: 90*time.Second + 17, ConfirmAfter: 4*time.Minute + 19,

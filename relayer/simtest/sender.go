@@ -130,7 +130,10 @@ func (c counting) Numbers(ctx context.Context) (map[string]int64, error) {
 	return map[string]int64{signer: c.p.s.recipient.next()}, nil
 }
 
-// Strangers finds none: nobody else has the key.
-func (c counting) Strangers(context.Context, string, int64, int64) ([]intents.Foreign, error) {
-	return nil, nil
+// Strangers finds who else used numbers.
+func (c counting) Strangers(ctx context.Context, _ string, from, to int64) ([]intents.Foreign, error) {
+	if err := failed(c.stop(ctx, "strangers", fmt.Sprintf("%d-%d", from, to), cannotAsk)); err != nil {
+		return nil, err
+	}
+	return c.p.s.recipient.(*chain).between(from, to), nil
 }

@@ -43,6 +43,7 @@ type sim struct {
 	monitor   *monitor
 	operator  *process
 	machines  []*machine
+	processes []*process // all that ever lived
 
 	wire        []*drifting     // bytes on their way whom nobody waits for
 	letters     map[string]bool // bodies that became dead letters

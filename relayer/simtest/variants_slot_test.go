@@ -18,6 +18,7 @@ func slotVariants() []variant {
 		{"observer sends again what must not be", func() broken {
 			return broken{onObserve: askAgain, onRows: func(d *database) rows { return &resendable{d} }}
 		}},
+		{"what a stranger paid not compared", func() broken { return broken{onObserve: nobody} }},
 		before("tombstones forgotten", func(d *database) rows { return &forgetful{d} }),
 	}
 }
@@ -87,6 +88,14 @@ func includedIsFinal(_ intents.Watch, os []intents.Observation) []intents.Observ
 		if os[i].Fact == intents.Included {
 			os[i].Fact = intents.Final
 		}
+	}
+	return os
+}
+
+// nobody tells that a slot is dead, and not by whom.
+func nobody(_ intents.Watch, os []intents.Observation) []intents.Observation {
+	for i := range os {
+		os[i].Foreign = nil
 	}
 	return os
 }
