@@ -70,7 +70,7 @@ func (s *sim) rank(g *gate) uint64 {
 const slow fault = "slow"
 
 func (s *sim) hold(g *gate) {
-	d := s.between(10*time.Millisecond, []time.Duration{time.Second, 10 * time.Second, time.Minute}[s.rand.IntN(3)])
+	d := s.between(10*time.Millisecond, []time.Duration{time.Second, time.Second, 10 * time.Second, time.Minute}[s.rand.IntN(4)])
 	g.held, g.until = true, time.Now().Add(d)
 	s.fault(string(slow))
 	s.note("%s %s %s is slow: %s", g.by, g.call, g.what, d)

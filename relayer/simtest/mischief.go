@@ -32,8 +32,9 @@ func (s *sim) mischief() bool {
 	}
 	all := s.pranks()
 	if s.scene.kind == chained { // elsewhere these two cannot be played
-		all = append(all, all[len(all)-2:]...)
-		all = append(all, all[len(all)-2:]...)
+		for range 3 {
+			all = append(all, all[len(all)-2:]...)
+		}
 	}
 	for range 3 { // many can be played only now and then
 		if p := all[s.rand.IntN(len(all))]; p.do() {

@@ -54,8 +54,8 @@ func newScene(r *rand.Rand) *scene {
 	kinds := recipients()
 	sc := &scene{
 		kind: kinds[r.IntN(len(kinds))], machines: 2 + r.IntN(2), hands: 2 + r.IntN(4), wait: r.IntN(2) == 0, funds: unlimited,
-		window: 2 + r.IntN(4), faults: r.IntN(40), faulty: []float64{0.02, 0.08, 0.2}[r.IntN(3)],
-		ranked: r.IntN(2) == 0, slow: []float64{0, 0.02, 0.1}[r.IntN(3)], hasty: []float64{0.02, 0.1}[r.IntN(2)], forgetful: r.IntN(2) == 0,
+		window: 2 + r.IntN(4), faults: r.IntN(90), faulty: []float64{0.02, 0.08, 0.2}[r.IntN(3)],
+		ranked: r.IntN(2) == 0, slow: []float64{0, 0.05, 0.2}[r.IntN(3)], hasty: []float64{0.02, 0.1}[r.IntN(2)], forgetful: r.IntN(2) == 0,
 		nsqSkew: time.Duration(r.IntN(20_000)-10_000) * time.Millisecond,
 	}
 	if r.IntN(8) == 0 {

@@ -29,8 +29,8 @@ type gate struct {
 
 // risk is how much likelier than usual something goes wrong here: what loops ask all the time would use up all faults.
 func (g *gate) risk() float64 {
-	if strings.HasSuffix(g.by, "/attaches") || g.call == "attach" {
-		return 4 // two who make bytes for one slot are rare enough
+	if strings.HasSuffix(g.by, "/attaches") || strings.HasSuffix(g.by, "/claims") || g.call == "attach" {
+		return 4 // two at once who make bytes for one slot, or claim one intent, are rare enough
 	}
 	switch g.call {
 	case "lead", "watches", "sweep", "numbers", "see", "waiting", "observe":
