@@ -90,38 +90,45 @@ func (s *sim) lookOne() bool {
 func (s *sim) free(w intents.Watch) bool { return !w.Intent.Claimed(w.Intent.ReadAt) }
 
 // odd says whether an intent may have been paid already: then a person sends nothing that pays.
-func (s *sim) odd(w intents.Watch) bool {
+func odd(w intents.Watch) bool {
 	in := w.Intent
 	return in.State == intents.NeedsReview && (in.Reason == intents.ReasonOddity || in.Reason == intents.ReasonForeign)
 }
 
 func (s *sim) sendAgain() bool { return s.rebroadcast(s.anyPayment().in.ID) }
 
-// rebroadcast has a person send stored bytes once more.
+// rebroadcast has a person send once more what was stored last. Where a stranger may have paid, nothing goes that pays.
 func (s *sim) rebroadcast(id string) bool {
 	may := func(w intents.Watch) bool {
-		return s.free(w) && !s.odd(w) && w.Intent.MayResend(w.Intent.ReadAt)
+		a, ok := lastOfOurs(w)
+		return ok && s.free(w) && w.Intent.MayResend(w.Intent.ReadAt) && !(a.Kind.Pays() && odd(w))
 	}
 	return s.hand(id, "sends again", may, func(ctx context.Context, w intents.Watch) {
-		for _, a := range slices.Backward(w.Attempts) {
-			if a.Kind == intents.Alien {
-				continue
-			}
-			_, _ = s.operator.observer.Send(ctx, w.Intent, a)
-			return
-		}
+		a, _ := lastOfOurs(w)
+		_, _ = s.operator.observer.Send(ctx, w.Intent, a) // what it came to stands in the database
 	})
 }
 
-func (s *sim) bumpOne() bool { return s.further("bumps", intents.Bump) }
-func (s *sim) dropOne() bool { return s.further("cancels in slot", intents.Cancel) }
+func lastOfOurs(w intents.Watch) (intents.Attempt, bool) {
+	for _, a := range slices.Backward(w.Attempts) {
+		if a.Kind != intents.Alien {
+			return a, true
+		}
+	}
+	return intents.Attempt{}, false
+}
+
+func (s *sim) bumpOne() bool { return s.further(s.anyPayment().in.ID, "bumps", intents.Bump) }
+func (s *sim) dropOne() bool {
+	return s.further(s.anyPayment().in.ID, "cancels in slot", intents.Cancel)
+}
 
 // further adds an attempt to a slot that is a number.
-func (s *sim) further(name string, kind intents.Kind) bool {
+func (s *sim) further(id, name string, kind intents.Kind) bool {
 	may := func(w intents.Watch) bool {
-		return s.free(w) && w.Slot.Kind == intents.Counter && !(kind.Pays() && s.odd(w))
+		return s.free(w) && w.Slot.Kind == intents.Counter && !(kind.Pays() && odd(w))
 	}
-	return s.hand(s.anyPayment().in.ID, name, may, func(ctx context.Context, w intents.Watch) {
+	return s.hand(id, name, may, func(ctx context.Context, w intents.Watch) {
 		a, err := s.operator.observer.Make(ctx, w, kind)
 		if err == nil {
 			_, _ = s.operator.observer.Send(ctx, w.Intent, a)
@@ -129,12 +136,13 @@ func (s *sim) further(name string, kind intents.Kind) bool {
 	})
 }
 
-// tend is a person who looks at reviews, and sends again what may be sent again.
+// tend is a person who looks at reviews: he sends again what may be sent again, and cancels in its slot what a stranger may
+// have paid, since others wait for its number.
 func (s *sim) tend() {
 	s.allow()
 	for _, id := range s.ids() {
-		if s.monitor.last[id].State == intents.NeedsReview {
-			s.rebroadcast(id)
+		if s.monitor.last[id].State == intents.NeedsReview && !s.rebroadcast(id) {
+			s.further(id, "cancels in slot", intents.Cancel)
 		}
 	}
 	s.after(time.Minute, "", s.tend)
