@@ -24,6 +24,7 @@ type database struct {
 	*memstore.Store
 	s     *sim
 	skew  time.Duration // its clock less the bubble's
+	jumps int           // how often that has changed
 	tombs map[string]tomb
 	way   []*commit
 	ahead time.Duration               // how far a broken variant thinks it is
@@ -49,6 +50,12 @@ func newDatabase(s *sim) *database {
 }
 
 func (d *database) clock() time.Time { return time.Now().Add(d.skew) }
+
+// turn sets the clock.
+func (d *database) turn(skew time.Duration) {
+	d.skew = skew
+	d.jumps++
+}
 
 // send puts a commit on its way.
 func (d *database) send(c *commit) {

@@ -208,7 +208,7 @@ func (s *sim) jump() bool {
 	if s.chance(0.5) { // past the end of a claim
 		ahead = min(s.db.skew+s.between(s.cfg.Term(), 2*s.cfg.Term()), mostSkew)
 	}
-	s.db.skew = ahead
+	s.db.turn(ahead)
 	s.note("database clock: %s", s.db.skew)
 	return true
 }
@@ -237,7 +237,8 @@ func (s *sim) quiet() {
 		return
 	}
 	s.note("all is calm")
-	s.calm, s.newer, s.db.skew = true, map[string]bool{}, 0
+	s.calm, s.newer = true, map[string]bool{}
+	s.db.turn(0)
 	s.db.settle()
 	s.turn(false)
 	for _, m := range s.machines {

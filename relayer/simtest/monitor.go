@@ -125,7 +125,7 @@ func (m *monitor) reviewed(was, in intents.Intent) {
 func (m *monitor) claimed(was, in intents.Intent) {
 	now, pay := in.ChangedAt, m.s.payment(base(in.ID))
 	m.wants(m.over(was), "%s was claimed while claim %s ran until %s", in.ID, was.ClaimID, was.ClaimUntil)
-	m.ran[in.ID] = stint{m.s.db.clock(), m.s.db.skew}
+	m.ran[in.ID] = stint{m.s.db.clock(), m.s.db.jumps}
 	m.wants(!m.s.routePaused, "%s was claimed in a paused route", in.ID)
 	m.wants(in.Version == was.Version+1, "%s: claim took version %d to %d", in.ID, was.Version, in.Version)
 	if was.State != intents.Settling {
@@ -136,16 +136,16 @@ func (m *monitor) claimed(was, in intents.Intent) {
 	}
 }
 
-// stint is when a claim was had, by the database's clock, and how that stood then.
+// stint is when a claim was had, by the database's clock, and how often that had jumped.
 type stint struct {
-	at   time.Time
-	skew time.Duration
+	at    time.Time
+	jumps int
 }
 
 // over says whether the claim on a row has ended: by a result, or by its time. A clock that jumped meanwhile ends it sooner.
 func (m *monitor) over(was intents.Intent) bool {
 	last := m.ran[was.ID]
-	return was.ClaimID == "" || last.skew != m.s.db.skew || m.s.db.clock().Sub(last.at) >= m.s.cfg.Term()
+	return was.ClaimID == "" || last.jumps != m.s.db.jumps || m.s.db.clock().Sub(last.at) >= m.s.cfg.Term()
 }
 
 // lane wants no other intent of a lane under way.
@@ -204,7 +204,7 @@ func (m *monitor) strange(b payload) {
 	}
 	for _, p := range m.sent[b.id] {
 		f, ok := c.stranger(p.number)
-		m.wants(!ok || p.slot == b.slot || !f.Pays(m.s.payment(b.id).in), "I1: %s is sent in slot %s, and a stranger paid it in %s", b.id, b.slot, p.slot)
+		m.wants(!ok || p.slot == b.slot || !f.Pays(m.last[b.id]), "I1: %s is sent in slot %s, and a stranger paid it in %s", b.id, b.slot, p.slot)
 	}
 }
 
