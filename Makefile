@@ -3,6 +3,7 @@
 GO     ?= go
 ARGS   ?=
 FUZZTIME ?= 60s
+SEEDS  ?= 100000
 STATIC := $(GO) run -modfile=tools/go.mod honnef.co/go/tools/cmd/staticcheck
 
 .PHONY: help
@@ -16,6 +17,7 @@ dev: build postgres ## everything on this machine, money moving: make dev ARGS='
 .PHONY: test
 test: postgres ## every test, against real parts it starts itself
 	$(GO) test -race -shuffle=on -timeout 20m ./...
+	$(GO) test -timeout 10m ./relayer/simtest
 
 .PHONY: check
 check: ## format, vet, modernizers, staticcheck, tidiness
@@ -36,6 +38,11 @@ build: ## bin/relayer
 .PHONY: fuzz
 fuzz: ## fuzz the message codec for a minute
 	$(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime $(FUZZTIME) -fuzzminimizetime 20x ./intents
+
+.PHONY: simulate
+simulate: ## play the engine against a world that goes wrong: make simulate SEEDS=100000
+	@$(GO) test -c -o bin/simulate ./relayer/simtest
+	@bin/simulate -test.run '^TestSimulate$$' -test.timeout 0 -seeds $(SEEDS)
 
 .PHONY: bench
 bench: postgres ## the benchmarks of all packages

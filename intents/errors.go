@@ -16,6 +16,8 @@ var (
 	ErrSlotClosed = errors.New("slot is closed")
 	// ErrNoSigner: the scope of a counter slot is not known to the store; it is opened at start.
 	ErrNoSigner = errors.New("signer is not open")
+	// ErrClaimsOnly: the bytes may be sent under a claim only, since every call with them must be counted.
+	ErrClaimsOnly = errors.New("its bytes may be sent under a claim only: a worker does it when it is due")
 	// ErrUnavailable: the store cannot be reached or cannot write now. Nothing was written.
 	ErrUnavailable = errors.New("store is unavailable")
 	// ErrUnsure: the store lost the answer to a commit and could not learn it either. Go on as after a crash.

@@ -63,7 +63,8 @@ func Displace(in Intent, o Observation, matched, again bool, actor string, now t
 }
 
 // Suspect decides about an intent that a foreign transaction may have paid, and says whether it may have: it is not
-// final, or failed or was canceled at or after since. One that may be sent, or has been, goes to a person. The others
+// final, or failed or was canceled at or after since. One that may be sent, or has been, goes to a person, and a number
+// that it has no bytes for is to be filled. The others
 // only tell it in their timelines; again says that they did already.
 func Suspect(in Intent, f Foreign, since time.Time, again bool, detail []byte, actor string, now time.Time) (Change, bool) {
 	if !f.Pays(in) || in.State == Settled || in.State.Final() && in.ChangedAt.Before(since) {
@@ -71,7 +72,7 @@ func Suspect(in Intent, f Foreign, since time.Time, again bool, detail []byte, a
 	}
 	switch in.State {
 	case Authorized, Settling, Confirming:
-		return suspect(in, f.Hash, detail, actor, now), true
+		return fillIdle(suspect(in, f.Hash, detail, actor, now)), true
 	case Created, Failed, Canceled:
 		if !again {
 			return note(in, Contradicted, actor, detail, now), true
@@ -88,6 +89,15 @@ func Suspect(in Intent, f Foreign, since time.Time, again bool, detail []byte, a
 func suspect(in Intent, hash string, detail []byte, actor string, now time.Time) Change {
 	c := review(in, ReasonForeign, actor, detail, now)
 	c.After.Ref, c.Event.Ref = hash, hash
+	return c
+}
+
+// fillIdle leaves a number to be filled for which no bytes exist. None that pay are stored for it any more, nobody looks at a
+// slot without bytes, and every number above waits for it.
+func fillIdle(c Change) Change {
+	if c.Before.Slot.Kind == Counter && c.Before.Stored == 0 {
+		c.Slot, c.After.Slot = SlotFill, Slot{}
+	}
 	return c
 }
 

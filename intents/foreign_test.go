@@ -111,6 +111,17 @@ func TestSuspect(t *testing.T) {
 }
 
 // TestSuspectedStaysForAPerson: only proof of its own effect takes a suspect out of review.
+// A number without bytes is filled: those above wait for it, and none that pay will come.
+func TestSuspectLeavesItsIdleNumber(t *testing.T) {
+	for stored, want := range map[int]intents.SlotEnd{0: intents.SlotFill, 1: intents.SlotKeeps} {
+		in := row(intents.Settling, paid, counterSlot(stored))
+		ch, _ := intents.Suspect(in, *used().Foreign, noon().Add(-time.Hour), false, nil, "o1", noon())
+		if lost := ch.After.Slot == (intents.Slot{}); ch.Slot != want || lost != (want == intents.SlotFill) {
+			t.Errorf("%d stored: slot end %d, slot %v", stored, ch.Slot, ch.After.Slot)
+		}
+	}
+}
+
 func TestSuspectedStaysForAPerson(t *testing.T) {
 	in := row(intents.NeedsReview, counterSlot(1), func(in *intents.Intent) { in.Reason, in.Ref = intents.ReasonForeign, "0xf" })
 	for fact := intents.NotSeen; fact <= intents.Dead; fact++ {

@@ -74,6 +74,12 @@ func (in Intent) Expired(now time.Time) bool {
 // MayResend says whether the bytes stored may be sent (again) at the given time. Bytes that do not exist yet may.
 func (in Intent) MayResend(now time.Time) bool { return in.Stored == 0 || now.Before(in.AgainUntil) }
 
+// ClaimsOnly says whether the stored bytes may be sent under a claim only. While the answer to the first call ever made with
+// them would be believed (not sent, declined), every call must be counted before it is made, which a claim does.
+func (in Intent) ClaimsOnly() bool {
+	return in.Slot.Kind == Key && (in.State == Authorized || in.State == Settling)
+}
+
 // Clone gives a copy that shares no memory with in.
 func (in Intent) Clone() Intent {
 	in.Metadata = maps.Clone(in.Metadata)

@@ -41,7 +41,7 @@ func (w *Worker) bytes(j *job, c intents.Claimed, p *Permit) (intents.Attempt, i
 	if err != nil {
 		wait := calmFor(j.work, w.log, p, err)
 		w.log.WarnContext(j.work, "not now", "step", "prepare", "intent", c.Intent.ID, "err", err)
-		return intents.Attempt{}, intents.Result{Verdict: intents.NotSent, After: atLeast(wait), Evidence: evidence("prepare", err)}, nil
+		return intents.Attempt{}, intents.Result{Verdict: intents.NotSent, After: w.cfg.Jitter(wait), Evidence: evidence("prepare", err)}, nil
 	}
 	a.Slot = c.Slot()
 	stored, err := w.attach(j, a)

@@ -71,7 +71,7 @@ func (w *Worker) unclaimed(j *job, in intents.Intent, err error) (out Dispositio
 	case ok && not.Why == intents.WhyMoved:
 		return Disposition{}, true
 	case ok && not.Why == intents.WhyNoSlot:
-		return Requeue(atLeast(firstShut)), false
+		return Requeue(w.cfg.Jitter(firstShut)), false
 	case ok:
 		w.log.InfoContext(j.work, "not claimed", "intent", in.ID, "why", string(not.Why))
 		return Finish(), false

@@ -2,10 +2,11 @@ package relayer
 
 import (
 	"cmp"
-	"crypto/rand"
+	crand "crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -39,7 +40,8 @@ type Config struct {
 	ObserveEvery time.Duration // Default 1s
 	ObserveMost  int           // slots in one look. Default 500
 
-	Logger *slog.Logger // Default: none
+	Jitter func(time.Duration) time.Duration // spreads waits, and shortens none. Default: up to a quarter more
+	Logger *slog.Logger                      // Default: none
 }
 
 // Defaults of Config.
@@ -73,6 +75,9 @@ func (c Config) WithDefaults() Config {
 	c.ObserveMost = cmp.Or(c.ObserveMost, DefaultObserveMost)
 	c.Weight = cmp.Or(c.Weight, 1)
 	c.Owner = cmp.Or(c.Owner, "relayer")
+	if c.Jitter == nil {
+		c.Jitter = upToAQuarterMore
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -111,5 +116,7 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+func upToAQuarterMore(d time.Duration) time.Duration { return d + rand.N(d/4+1) }
+
 // newClaimID names a claim. No two are ever the same.
-func newClaimID() string { return rand.Text() }
+func newClaimID() string { return crand.Text() }

@@ -80,7 +80,7 @@ func (w *Worker) unplanned(j *job, in intents.Intent, step string, by calmer, er
 		return Requeue(0), false
 	}
 	w.log.WarnContext(j.work, "not now", "step", step, "intent", in.ID, "err", err)
-	return w.park(j, in, atLeast(wait))
+	return w.park(j, in, w.cfg.Jitter(wait))
 }
 
 // park writes when to look again, unless the row says so already.
@@ -112,7 +112,7 @@ func (w *Worker) permit(j *job, weight int) (*Permit, Disposition, bool) {
 	if until := j.d.Until; !until.IsZero() {
 		until = until.Add(-min(leaseMargin, until.Sub(now)/4))
 		if wait := w.throttle.Predict(now); now.Add(wait).After(until) {
-			return nil, Requeue(atLeast(max(wait, time.Second))), false
+			return nil, Requeue(w.cfg.Jitter(max(wait, time.Second))), false
 		}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(j.lease, until)
@@ -126,7 +126,7 @@ func (w *Worker) permit(j *job, weight int) (*Permit, Disposition, bool) {
 		return nil, Requeue(0), false
 	}
 	w.log.DebugContext(j.work, "no permit within the lease", "message", j.d.ID, "err", err)
-	return nil, Requeue(atLeast(max(w.throttle.Predict(time.Now()), time.Second))), false
+	return nil, Requeue(w.cfg.Jitter(max(w.throttle.Predict(time.Now()), time.Second))), false
 }
 
 // evidence says in JSON at which step what went wrong.

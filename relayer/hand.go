@@ -60,8 +60,12 @@ func (o *Observer) Make(ctx context.Context, w intents.Watch, kind intents.Kind)
 }
 
 // Send puts stored bytes on the wire once. What came of bytes that pay is written as that of any call; what came of
-// others the next observation tells. Errors: those of Store.Complete but intents.ErrMoved: the call was made all the same.
+// others the next observation tells. Errors: intents.ErrClaimsOnly: nothing was sent; those of Store.Complete but
+// intents.ErrMoved: the call was made all the same.
 func (o *Observer) Send(ctx context.Context, in intents.Intent, a intents.Attempt) (intents.Result, error) {
+	if in.ClaimsOnly() {
+		return intents.Result{}, intents.ErrClaimsOnly
+	}
 	p, err := o.throttle.read(ctx, o.cfg.Weight)
 	if err != nil {
 		return intents.Result{}, err

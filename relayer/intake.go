@@ -28,7 +28,7 @@ func (w *Worker) read(j *job) (intents.Message, Disposition, bool) {
 		return m, Disposition{}, true
 	}
 	if _, newer := errors.AsType[*intents.NewerError](err); newer && j.age() < newerPatience {
-		return m, Requeue(atLeast(newerDelay)), false
+		return m, Requeue(w.cfg.Jitter(newerDelay)), false
 	}
 	return m, w.bury(j, deadReason(err), err), false
 }
@@ -108,7 +108,7 @@ func (w *Worker) take(j *job, m intents.Message) (intents.Intent, Disposition, b
 	}
 	if errors.Is(err, intents.ErrNotFound) {
 		if j.age() < unknownPatience {
-			return in, Requeue(atLeast(unknownDelay)), false
+			return in, Requeue(w.cfg.Jitter(unknownDelay)), false
 		}
 		return in, w.bury(j, intents.DeadUnknown, err), false
 	}

@@ -235,13 +235,13 @@ func (o *Observer) wanted(w intents.Watch, ob intents.Observation, in intents.In
 }
 
 // mayResend says whether an observer may send the bytes of a slot again: of a filler, and of an intent that is under way
-// in this slot, has no running claim, and may be sent again.
+// in this slot, has no running claim, and may be sent again without one.
 func mayResend(w intents.Watch, in intents.Intent) bool {
 	if w.Intent.ID == "" {
 		return true
 	}
 	open := in.State == intents.Confirming || in.State == intents.Settling && !in.Claimed(in.ReadAt)
-	return open && in.Slot.ID == w.Slot.ID && in.MayResend(in.ReadAt)
+	return open && !in.ClaimsOnly() && in.Slot.ID == w.Slot.ID && in.MayResend(in.ReadAt)
 }
 
 // attempt adds one attempt to a slot.

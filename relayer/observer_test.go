@@ -422,10 +422,12 @@ func TestObserveResendsOnlyWhatMayBeSent(t *testing.T) {
 		do   func(r *rig)
 		want int // calls
 	}{
-		"confirming":    {counted(), func(r *rig) { r.sent("pi_1") }, 2},
-		"claim over":    {counted(), func(r *rig) { r.create("pi_1"); r.sender.says(silence); r.deliver(ref("pi_1")) }, 2},
-		"claim running": {counted(), func(r *rig) { r.create("pi_1"); r.sender.says(killedBefore); r.killed(ref("pi_1")) }, 1},
-		"never again":   {lookedUp(), func(r *rig) { r.sent("pi_1") }, 1},
+		"confirming":      {counted(), func(r *rig) { r.sent("pi_1") }, 2},
+		"claim over":      {counted(), func(r *rig) { r.create("pi_1"); r.sender.says(silence); r.deliver(ref("pi_1")) }, 2},
+		"claim running":   {counted(), func(r *rig) { r.create("pi_1"); r.sender.says(killedBefore); r.killed(ref("pi_1")) }, 1},
+		"key, confirming": {keyed(), func(r *rig) { r.sent("pi_1") }, 2},
+		"key, claim over": {keyed(), func(r *rig) { r.create("pi_1"); r.sender.says(silence); r.deliver(ref("pi_1")) }, 1},
+		"never again":     {lookedUp(), func(r *rig) { r.sent("pi_1") }, 1},
 		"paused": {counted(), func(r *rig) {
 			r.sent("pi_1")
 			r.must(r.store.SetPaused(r.Context(), r.cfg.Route, true, "ann"))

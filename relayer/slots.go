@@ -26,7 +26,7 @@ func (w *Worker) shutOut(j *job, in intents.Intent, wait time.Duration, frozen b
 	if frozen {
 		return w.park(j, in, intents.FrozenLook)
 	}
-	return Requeue(atLeast(max(wait, firstShut))), false
+	return Requeue(w.cfg.Jitter(max(wait, firstShut))), false
 }
 
 // unslotted shuts the gates of those scopes that had no number for a claim. Where the one that was picked is frozen all

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"runtime/debug"
 	"time"
 
@@ -82,7 +81,7 @@ func (w *Worker) pursue(j *job, m intents.Message) Disposition {
 			return out
 		}
 	}
-	return Requeue(atLeast(time.Second))
+	return Requeue(w.cfg.Jitter(time.Second))
 }
 
 // look decides by the intent's state. moved asks to read again: somebody else changed the row meanwhile.
@@ -127,9 +126,6 @@ func (w *Worker) after(j *job, step string, err error) (out Disposition, moved b
 	}
 	return w.putOff(j, step, err), false
 }
-
-// atLeast spreads a delay: d and up to a quarter more.
-func atLeast(d time.Duration) time.Duration { return d + rand.N(d/4+1) }
 
 func (w *Worker) moved(ctx context.Context, in intents.Intent) {
 	w.log.InfoContext(ctx, "intent moved", "intent", in.ID, "state", in.State.String(), "version", in.Version,

@@ -116,6 +116,8 @@ func (a *app) handle(id string, do func(ctx context.Context, h *hand) error) err
 			return errNoBytes
 		case in.Claimed(in.ReadAt):
 			return errClaimed
+		case in.ClaimsOnly():
+			return intents.ErrClaimsOnly
 		}
 		return do(ctx, h)
 	})

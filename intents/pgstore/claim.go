@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"slices"
 
 	"github.com/nsqrelayer/relayer/intents"
@@ -66,10 +67,20 @@ func (c *claims) Commit(ctx context.Context, ops []claimOp) ([]batch.Answer[inte
 }
 
 // Resolve claims again: a claim that was had is told, and one that was not is asked for on a connection that waits for
-// whatever is still on its way.
+// whatever is still on its way. A row that has moved on does not say by whose claim: it may have been this one, which
+// something seen has ended since.
 func (c *claims) Resolve(ctx context.Context, ops []claimOp) ([]batch.Answer[intents.Claimed], error) {
-	return c.Commit(ctx, ops)
+	answers, err := c.Commit(ctx, ops)
+	for i, a := range answers {
+		if not, ok := errors.AsType[*intents.NotClaimedError](a.Err); ok && not.Why == intents.WhyMoved {
+			answers[i].Err = batch.Unsure(errMovedOn)
+		}
+	}
+	return answers, err
 }
+
+// errMovedOn is why a claim stays unsure.
+var errMovedOn = errors.New("the intent has moved on")
 
 // admit decides each claim on what those before it in the batch have left.
 func (h *hall) admit(ops []claimOp) []batch.Answer[intents.Claimed] {

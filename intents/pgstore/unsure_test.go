@@ -3,12 +3,14 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
+	"github.com/nsqrelayer/relayer/internal/batch"
 	"github.com/nsqrelayer/relayer/internal/pgtest"
 )
 
@@ -141,6 +143,41 @@ func TestUnsureStaysUnsure(t *testing.T) {
 		t.Errorf("asked again: %+v", cl)
 	}
 	stands(t, s, intents.Settling, 3, 3)
+}
+
+// What was seen of earlier bytes may end a claim before its lost answer is read back. A delivery that is told "moved" then
+// would take itself for one that wrote nothing, and give its message back.
+func TestClaimThatIsOverStaysUnsure(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, pgtest.New(t, migrate))
+	c := keyed(made(t, s, "pi_1"))
+	c.ID = "claim-1"
+	cl, err := s.Claim(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &claims{&link{db: s.committing, log: slog.New(slog.DiscardHandler)}}
+	defer l.drop()
+	readBack := func() batch.Answer[intents.Claimed] {
+		answers, err := l.Resolve(t.Context(), []claimOp{{c}})
+		if err != nil || len(answers) != 1 {
+			t.Fatalf("read back: %v %v", answers, err)
+		}
+		return answers[0]
+	}
+	if a := readBack(); a.Err != nil || a.Value.Intent.ClaimID != "claim-1" {
+		t.Errorf("while it runs: %+v", a)
+	}
+	if _, err := s.Complete(t.Context(), cl, intents.Result{Verdict: intents.Accepted, Ref: "r"}); err != nil {
+		t.Fatal(err)
+	}
+	a := readBack()
+	if err := answered(a.Err); !errors.Is(err, intents.ErrUnsure) {
+		t.Errorf("when it is over: %v, want unsure", err)
+	}
+	if _, told := errors.AsType[*intents.NotClaimedError](a.Err); told {
+		t.Error("when it is over: it is told as not had")
+	}
 }
 
 // A network that swallows everything is noticed: the committer gives its connection up, asks on another, and the old

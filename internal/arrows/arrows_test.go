@@ -26,6 +26,7 @@ var allowed = map[string][]string{
 	"relayer/memstore":   {"intents", "relayer"},
 	"relayer/storetest":  {"intents", "relayer", "relayer/memstore"},
 	"relayer/sendertest": {"intents", "relayer"},
+	"relayer/simtest":    {"intents", "relayer", "relayer/memstore", "internal/batch"},
 	"internal/config":    {"intents", "relayer"},
 	"internal/metrics":   {"intents", "relayer"},
 	"internal/pgtest":    {"internal/postgres"},

@@ -60,9 +60,12 @@ type Config struct {
 	// Repeats is how often a batch is run again after [Repeat]. Default 5; negative means never.
 	Repeats int
 
-	// Pause is the longest pause before the first repeat. It doubles with each further one, up to 1 s, and about half
-	// of it is left to chance. The same pauses stand between calls of Resolve. Default 10 ms.
+	// Pause is the longest pause before the first repeat. It doubles with each further one, up to 1 s, and Jitter
+	// draws from it. The same pauses stand between calls of Resolve. Default 10 ms.
 	Pause time.Duration
+
+	// Jitter draws each pause from the time it is at most. Default: half of it and up to the other half more.
+	Jitter func(most time.Duration) time.Duration
 
 	// Observe, if set, is told of every sealed batch once all of it is answered: its rows, and the time from seal to
 	// last answer, halves and repeats included. The queue stands still while it runs.
@@ -86,6 +89,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Observe == nil {
 		c.Observe = func(int, time.Duration) {}
+	}
+	if c.Jitter == nil {
+		c.Jitter = halfAtLeast
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

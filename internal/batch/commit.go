@@ -107,9 +107,11 @@ func (q *Queue[Op, Ans]) pauses() func() time.Duration {
 	return func() time.Duration {
 		d := next
 		next = min(2*next, longestPause)
-		return d/2 + rand.N(d/2+1)
+		return q.cfg.Jitter(d)
 	}
 }
+
+func halfAtLeast(most time.Duration) time.Duration { return most/2 + rand.N(most/2+1) }
 
 // sleep waits for d; false if ctx ended before.
 func sleep(ctx context.Context, d time.Duration) bool {

@@ -18,6 +18,7 @@ func foreignTests() []test {
 		{"foreign/seen again", foreignAgain},
 		{"foreign/bytes stored after the look", foreignLate},
 		{"foreign/bytes of a suspect", foreignUnderWay},
+		{"foreign/number of a suspect without bytes", foreignIdle},
 		{"foreign/a filler's number", foreignFiller},
 		{"foreign/another slot since", foreignStale},
 		{"foreign/numbers that were never given out (case 44)", foreignUnknown},
