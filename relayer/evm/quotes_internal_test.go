@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"strings"
 	"sync"
 	"testing"
 
@@ -34,10 +35,10 @@ func startContracts(t *testing.T) *chain.Chain {
 		poor:    {Balance: big.NewInt(1e15)},
 		reverts: {Balance: new(big.Int), Code: common.FromHex("5f5ffd")},
 	}
-	code := ""
+	var code strings.Builder
 	for n := range contracts {
-		code += fmt.Sprintf("600160%02x55", n) // sstore(n, 1)
-		alloc[stores(n+1)] = types.Account{Balance: new(big.Int), Code: common.FromHex(code)}
+		code.WriteString(fmt.Sprintf("600160%02x55", n)) // sstore(n, 1)
+		alloc[stores(n+1)] = types.Account{Balance: new(big.Int), Code: common.FromHex(code.String())}
 	}
 	c, err := chain.Start(t.Context(), chain.Config{BlockTime: -1, Alloc: alloc})
 	if err != nil {
