@@ -41,7 +41,7 @@ func newEngine(ctx context.Context, b *bench) (e *engine, stop func(), err error
 	if e.store, err = pgstore.Open(ctx, pgstore.Config{DSN: dsn, Actor: "bench-evm", Logger: log}); err != nil {
 		return e, stopPostgres, err
 	}
-	sender, err := evm.New(evm.Config{RPCURL: b.chain.URL, ChainID: chain.ID, Signers: []evm.Signer{evm.NewKeystore(chain.DevKey())}, MaxConns: b.connections, Logger: log})
+	sender, err := evm.New(evm.Config{RPCURL: b.chain.URL, ChainID: chain.ID, Signers: []evm.Signer{evm.NewKeystore(chain.DevKey())}, MaxConns: b.connections, SendBatch: b.batch, Logger: log})
 	stop = func() { e.store.Close(); stopPostgres() }
 	if err != nil {
 		return e, stop, err

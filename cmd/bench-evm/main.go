@@ -36,6 +36,7 @@ type bench struct {
 	turns       int // of each side
 	connections int // to the node, of each side
 	workers     int // deliveries worked at once
+	batch       int // transactions in one call of the relayer
 	block       int // a block after so many are accepted
 
 	chain *chain.Chain
@@ -48,7 +49,8 @@ func main() {
 	flag.IntVar(&b.count, "n", 16000, "transactions of each side")
 	flag.IntVar(&b.turns, "turns", 4, "turns of each side")
 	flag.IntVar(&b.connections, "connections", 16, "connections to the node, of each side")
-	flag.IntVar(&b.workers, "workers", 512, "deliveries worked at once")
+	flag.IntVar(&b.workers, "workers", 1024, "deliveries worked at once")
+	flag.IntVar(&b.batch, "send-batch", 64, "transactions in one call of the relayer, as the setting of that name")
 	flag.IntVar(&b.block, "block", 1000, "mine a block after so many are accepted")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

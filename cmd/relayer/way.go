@@ -101,7 +101,7 @@ func openEVM(r *config.Route, m evm.Meter, log *slog.Logger) (way, error) {
 		RPCURL: c.RPCURL.Reveal(), Endpoints: endpoints, ChainID: c.ChainID, Signers: signers, Assets: []string{c.Coin}, Tokens: tokens, AllowData: c.AllowData,
 		Confirmations: uint64(c.Confirmations), MaxFeePerGas: c.MaxFeePerGas.Big(), LowBalance: c.LowBalance.Big(), Timeout: r.SubmitTimeout, Logger: log,
 		Finality: evm.Finality(c.Finality), FeePercentile: c.FeePercentile, BumpAfter: uint64(c.BumpAfter), BumpPercent: uint64(c.BumpPercent),
-		MaxBumps: c.MaxBumps, NoBump: c.NoBump, ResendAfter: c.ResendAfter, Units: evm.Units(c.Units), Meter: m,
+		MaxBumps: c.MaxBumps, NoBump: c.NoBump, ResendAfter: c.ResendAfter, SendBatch: c.SendBatch, Units: evm.Units(c.Units), Meter: m,
 	})
 	window := c.Window
 	if window == 0 {

@@ -106,6 +106,7 @@ type EVM struct {
 	MaxBumps      int           `toml:"max-bumps"`      // how often; then the same bytes go on. Default 10
 	NoBump        bool          `toml:"no-bump"`        // for chains without a pool: fees are never raised
 	ResendAfter   time.Duration `toml:"resend-after"`   // bytes out of sight for so long go out again, then at growing intervals. Default 30s
+	SendBatch     int           `toml:"send-batch"`     // transactions in one call, at most 100: for nodes of your own under load. Default 1
 
 	SignerURL     Secret   `toml:"signer-url"` // a remote signer in place of the keystore
 	SignerURLFile string   `toml:"signer-url-file"`

@@ -133,6 +133,7 @@ func (v *validator) unread(path string) bool {
 func (v *validator) pace(at string, e EVM) {
 	v.check(slices.Contains([]string{"", "depth", "safe", "finalized"}, e.Finality), at+"finality", e.Finality, "depth, safe or finalized")
 	v.check(e.FeePercentile >= 0 && e.FeePercentile <= 100, at+"fee-percentile", e.FeePercentile, "above 0, at most 100")
+	v.check(e.SendBatch <= 100, at+"send-batch", e.SendBatch, "1 to 100")
 	v.check(e.BumpPercent == 0 || e.BumpPercent >= 10 && e.BumpPercent <= 1000, at+"bump-percent", e.BumpPercent, "10, which pools ask for, to 1000")
 }
 

@@ -56,14 +56,13 @@ func (s *Sender) together(ctx context.Context, t transfer, gas uint64, accts ...
 	for i, a := range accts {
 		questions[i] = &question{from: a.from, transfer: t, gas: gas}
 	}
-	errs := s.gather.all(ctx, questions)
+	errs := s.plans.all(ctx, questions)
 	for i, a := range accts {
-		if errs[i] != nil && errs[i] == ctx.Err() {
+		if errs[i] != nil {
 			errs[i] = fmt.Errorf("no quote: %w", errs[i])
+			continue
 		}
-		if errs[i] == nil {
-			quotes[i], errs[i] = s.noted(ctx, a, questions[i].answer, questions[i].err)
-		}
+		quotes[i], errs[i] = s.noted(ctx, a, questions[i].answer, questions[i].err)
 	}
 	return quotes, errs
 }

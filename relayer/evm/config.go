@@ -71,6 +71,10 @@ type Config struct {
 	ResendAfter time.Duration
 	// LowBalance is the balance of a signer, in wei, under which planning and probing warn. Nil: never.
 	LowBalance *big.Int
+	// SendBatch is how many transactions one call may carry, for nodes of your own under load: those that come up while
+	// others are on their way go together. Providers count and limit each all the same, and some take no batch. At most 100.
+	// Default 1: each goes in a call of its own.
+	SendBatch int
 	// AllowZero lets intents go to the zero address.
 	AllowZero bool
 	// Timeout ends one call to a node, its answer's body included; while other nodes are left to be asked, one gets half
@@ -150,6 +154,7 @@ func (c Config) validatePace() (errs []error) {
 	bad(known, "finality", string(c.Finality), "depth, safe or finalized")
 	bad(c.FeePercentile >= 0 && c.FeePercentile <= 100, "fee-percentile", fmt.Sprint(c.FeePercentile), "0 to 100")
 	bad(c.BumpPercent == 0 || c.BumpPercent >= 10 && c.BumpPercent <= 1000, "bump-percent", fmt.Sprint(c.BumpPercent), "10 to 1000")
+	bad(c.SendBatch >= 0 && c.SendBatch <= batchMost, "send-batch", fmt.Sprint(c.SendBatch), "1 to 100")
 	bad(c.MaxBumps >= 0, "max-bumps", fmt.Sprint(c.MaxBumps), "nothing below 0")
 	bad(c.ResendAfter >= 0, "resend-after", c.ResendAfter.String(), "nothing below 0")
 	return errs

@@ -53,5 +53,6 @@
 //
 // A plan asks for the signer's balance, an estimate and now and then prices. One that finds no other under way asks at
 // once; those that come up meanwhile go together, at most 32 in one HTTP call, when that has ended or after 50 ms. Each
-// gets its own estimate and its own error, and whoever leaves ends nothing for the others.
+// gets its own estimate and its own error, and whoever leaves ends nothing for the others. With Config.SendBatch sends do
+// the same; each is judged by the answer that has its id.
 package evm

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/rpc"
@@ -21,6 +22,8 @@ type Endpoint struct {
 type node struct {
 	url, host string
 	rpc       *rpc.Client // reads
+	sends     gather[*sending]
+	alone     atomic.Bool // it takes no batch of sends
 
 	health
 	weight, turn int // smooth weighted round robin, as nginx does it

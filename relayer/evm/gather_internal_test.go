@@ -43,14 +43,16 @@ func (d *desk) ask(ctx context.Context, qs []*question) {
 	}
 }
 
-func (d *desk) gather() *gather { return &gather{ask: d.ask, most: 10 * time.Second} }
+func (d *desk) gather() *gather[*question] {
+	return &gather[*question]{ask: d.ask, most: 10 * time.Second, size: gatherMost, lanes: 1}
+}
 
 // put asks in goroutines, one for each gas, and gives a function that waits for all.
-func put(t *testing.T, ctx context.Context, g *gather, gas ...uint64) (wait func()) {
+func put(t *testing.T, ctx context.Context, g *gather[*question], gas ...uint64) (wait func()) {
 	var all sync.WaitGroup
 	for _, n := range gas {
 		all.Go(func() {
-			if q, err := g.quote(ctx, &question{gas: n}); err != nil || q.gas != n {
+			if q, err := quoteOf(ctx, g, &question{gas: n}); err != nil || q.gas != n {
 				t.Errorf("question %d: answer %d, %v", n, q.gas, err)
 			}
 		})
@@ -123,7 +125,7 @@ func TestGatherLeave(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error)
 			go func() {
-				_, err := g.quote(ctx, &question{gas: n})
+				_, err := quoteOf(ctx, g, &question{gas: n})
 				done <- err
 			}()
 			synctest.Wait()
@@ -193,7 +195,7 @@ func TestGatherPanics(t *testing.T) {
 						t.Errorf("question %d: panic %q, want the call's", n, v)
 					}
 				}()
-				_, _ = g.quote(t.Context(), &question{gas: n})
+				_, _ = quoteOf(t.Context(), g, &question{gas: n})
 			})
 		}
 		first()
@@ -202,8 +204,8 @@ func TestGatherPanics(t *testing.T) {
 	})
 }
 
-// quote has one question answered.
-func (g *gather) quote(ctx context.Context, q *question) (quote, error) {
+// quoteOf has one question answered.
+func quoteOf(ctx context.Context, g *gather[*question], q *question) (quote, error) {
 	if err := g.all(ctx, []*question{q})[0]; err != nil {
 		return quote{}, err
 	}

@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"context"
 	"log/slog"
 	"math/big"
 	"net/http"
@@ -21,7 +22,7 @@ type Sender struct {
 	prices   prices
 	pace     pace
 	recent   recent
-	gather   gather
+	plans    gather[*question]
 	refused  refusals
 	scrub    *strings.Replacer
 	log      *slog.Logger
@@ -51,7 +52,11 @@ func New(cfg Config) (*Sender, error) {
 	for _, signer := range cfg.Signers {
 		s.accounts = append(s.accounts, newAccount(cfg.ChainID, signer))
 	}
-	s.gather.ask, s.gather.most = s.quoteAll, cfg.Timeout
+	for _, n := range nodes {
+		n.sends = gather[*sending]{most: cfg.Timeout, size: cfg.SendBatch, lanes: sendLanes,
+			ask: func(ctx context.Context, ms []*sending) { s.postAll(ctx, n, ms) }}
+	}
+	s.plans = gather[*question]{ask: s.quoteAll, most: cfg.Timeout, size: gatherMost, lanes: 1}
 	return s, nil
 }
 

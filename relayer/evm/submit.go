@@ -1,18 +1,13 @@
 package evm
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"net/http"
 	"time"
 
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/nsqrelayer/relayer/intents"
-	"github.com/nsqrelayer/relayer/internal/wire"
 )
 
 // Submit calls eth_sendRawTransaction with the stored bytes. What the answer means stands in the package comment. They
@@ -75,7 +70,7 @@ func (s *Sender) submitAt(ctx context.Context, n *node, a intents.Attempt, asked
 	if err := s.ready(withNode(within, n), n); err != nil { // not a byte of ours left
 		return answer{host: n.host, err: err}, ruling{verdict: intents.NotSent}
 	}
-	ans := s.send(within, n, a.Bytes)
+	ans := s.post(within, n, a.Bytes)
 	r := ans.judge(a.Name)
 	if r.alarm != "" {
 		s.log.WarnContext(ctx, "endpoint needs a look", "host", n.host, "attempt", a.Name, "status", ans.status, "why", r.alarm)
@@ -113,64 +108,4 @@ func (s *Sender) unfit(a intents.Attempt) string {
 		return "the stored bytes are for chain " + tx.ChainId().String()
 	}
 	return ""
-}
-
-// answer is what became of one call on the wire.
-type answer struct {
-	host       string
-	id         int64
-	status     int           // 0: none came
-	retryAfter time.Duration // 0: not asked for
-	body       []byte
-	whole      bool // the body was read to its end
-	err        error
-	wrote      bool // a byte of the call may have been written
-	answered   bool // a byte of the answer came
-	took       time.Duration
-}
-
-// maxBody is how much of an answer to a send is read.
-const maxBody = 1 << 20
-
-func (s *Sender) send(ctx context.Context, n *node, raw []byte) (ans answer) {
-	start := time.Now()
-	ans.host = n.host
-	ans.id = s.calls.Add(1)
-	traced, trace := wire.Watch(ctx)
-	defer func() {
-		ans.wrote, ans.answered = trace.Wrote.Load(), trace.Answered.Load()
-		ans.took = time.Since(start)
-	}()
-	if ans.err = ctx.Err(); ans.err != nil {
-		return ans
-	}
-	req, err := s.request(traced, n, ans.id, raw)
-	if err != nil {
-		ans.err = err
-		return ans
-	}
-	resp, err := s.http.Do(req)
-	if err != nil {
-		ans.err = err
-		return ans
-	}
-	defer resp.Body.Close()
-	ans.status, ans.retryAfter = resp.StatusCode, wire.RetryAfter(resp.Header, start, intents.MostRetry)
-	ans.body, ans.err = io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
-	ans.whole = ans.err == nil && len(ans.body) <= maxBody
-	return ans
-}
-
-// request has a body but no GetBody, so that net/http cannot send it twice.
-func (s *Sender) request(ctx context.Context, n *node, id int64, raw []byte) (*http.Request, error) {
-	call := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"eth_sendRawTransaction","params":["0x%x"]}`, id, raw)
-	body := struct{ io.Reader }{bytes.NewReader(call)} // hides the type that NewRequest makes a GetBody from
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.url, body)
-	if err != nil {
-		return nil, err
-	}
-	req.ContentLength = int64(len(call))
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json")
-	return req, nil
 }
