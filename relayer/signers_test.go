@@ -115,3 +115,30 @@ func TestSignersOfLanes(t *testing.T) {
 		}
 	})
 }
+
+// TestSignersFullForLanes: a full signer shuts its own gate to its lanes, who ask for no claim then, and nobody else's.
+func TestSignersFullForLanes(t *testing.T) {
+	bubble(t, shared(), func(r *rig) {
+		r.openBoth(1)
+		var lanes []string // all of one signer
+		for i := 0; len(lanes) < 3; i++ {
+			if lane := fmt.Sprintf("acct_%d", i); shared().Ranked(lane)[0] == shared().Ranked("acct_0")[0] {
+				lanes = append(lanes, lane)
+			}
+		}
+		for i, lane := range lanes {
+			r.create(fmt.Sprintf("pi_%d", i), func(in *intents.Intent) { in.Lane = lane })
+		}
+		r.finished(r.deliver(ref("pi_0")))
+		r.requeued(r.deliver(ref("pi_1")), time.Second) // finds it full
+		claims := r.faults.count("claim")
+		r.requeued(r.deliver(ref("pi_2")), time.Second)
+		if n := r.faults.count("claim"); n != claims {
+			r.Errorf("%d claims behind the shut gate of the lane's signer", n-claims)
+		}
+		r.sent("pi_3") // in no lane: the other signer has room
+		if got := r.signerOf("pi_3"); got == r.signerOf("pi_0") {
+			r.Errorf("paid by %s, which is full", got)
+		}
+	})
+}

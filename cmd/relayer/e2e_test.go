@@ -77,7 +77,8 @@ func TestScheduledIntentsRunWhenDue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	p := w.start("run")
-	due := time.Now().Add(4 * time.Second).UTC().Truncate(time.Second)
+	until(t, "it has started", func() bool { return strings.Contains(p.stderr.String(), "relayer started") })
+	due := time.Now().Add(6 * time.Second).UTC().Truncate(time.Second)
 	body := func(id, times string) string {
 		return fmt.Sprintf(`{"v":1,"id":%q,"account":"acct_1","destination":"you","asset":"USD","amount":"100",%s}`, id, times)
 	}

@@ -157,16 +157,21 @@ func signerTaken(f *fixture) {
 	if s := f.readSigner(); s.Frozen != "" {
 		f.Errorf("frozen by a second call: %+v", s)
 	}
+	other := f.counter()
 	first := f.counter()
 	f.attach(first.Slot(), 1, "tx of another")
 	in = f.complete(first, taken)
 	f.stands(in, intents.Settling, 4, "")
 	s := f.readSigner()
-	if s.Frozen == "" || s.Next != 7 || s.Open != 2 {
+	if s.Frozen == "" || s.Next != 8 || s.Open != 3 {
 		f.Errorf("signer: %+v, want it frozen", s)
 	}
 	f.refused(f.counted(f.taken()), intents.WhyFrozen)
-	f.complete(first, taken)
+	f.attach(other.Slot(), 1, "tx of a third")
+	f.complete(other, taken)
+	if again := f.readSigner(); again.Frozen != s.Frozen {
+		f.Errorf("frozen for %q, then for %q: the first reason stays", s.Frozen, again.Frozen)
+	}
 	_, err := f.Freeze(f.ctx, f.scope, "rotation", "ann")
 	f.must(err)
 	if again := f.readSigner(); again.Frozen != s.Frozen+"; rotation (ann)" {
