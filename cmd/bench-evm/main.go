@@ -46,8 +46,8 @@ type bench struct {
 
 func main() {
 	var b bench
-	flag.IntVar(&b.count, "n", 16000, "transactions of each side")
-	flag.IntVar(&b.turns, "turns", 4, "turns of each side")
+	flag.IntVar(&b.count, "n", 36000, "transactions of each side")
+	flag.IntVar(&b.turns, "turns", 9, "turns of each side; odd, so that one is in the middle")
 	flag.IntVar(&b.connections, "connections", 16, "connections to the node, of each side")
 	flag.IntVar(&b.workers, "workers", 1024, "deliveries worked at once")
 	flag.IntVar(&b.batch, "send-batch", 64, "transactions in one call of the relayer, as the setting of that name")
