@@ -30,7 +30,7 @@ func (c Claimed) Slot() Slot { return c.Intent.Slot }
 // Facts is what [Admit] must know beside the row, read under the same locks.
 type Facts struct {
 	Now      time.Time // the database's clock
-	Paused   bool      // the route's switch
+	Paused   bool      // as Intent.Paused
 	LaneBusy bool      // another intent of the lane is under way, or stands before it
 	Enforced bool      // the account must cover what is held
 	Free     Amount    // posted less pending of the account

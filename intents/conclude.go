@@ -51,9 +51,10 @@ func concludeFact(in Intent, claim string, r Result, actor string, now time.Time
 		return c
 	case contradicted(in) && in.Ref == r.Ref: // said again
 		return stay(in)
-	case contradicted(in), suspected(in) && to == Confirming: // one proof stands against another: a person decides
+	case contradicted(in), suspected(in) && to == Confirming, // one proof stands against another: a person decides
+		unslotted(in) && to == Confirming:
 		c := note(in, Evidence, actor, r.Evidence, now)
-		c.Event.ClaimID = claim
+		c.Event.ClaimID, c.Event.Ref = claim, r.Ref
 		return c
 	case !CanMove(in.State, to) || in.State == Failed:
 		return note(in, Contradicted, actor, r.Evidence, now)

@@ -111,7 +111,7 @@ const (
 	WhyRunning Why = "running" // another claim still runs
 	WhyExpired Why = "expired" // past expires_at; the intent is failed now
 	WhyNotDue  Why = "not_due" // before not_before or the next try
-	WhyPaused  Why = "paused"  // the route is paused
+	WhyPaused  Why = "paused"  // the route is paused, or the database forgot what it had committed
 	WhySilent  Why = "silent"  // five claims in a row ended without a word; it is in review now
 	WhyAgain   Why = "again"   // its bytes must not be sent again
 	WhyLane    Why = "lane"    // another intent of its lane goes first

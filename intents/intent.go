@@ -50,7 +50,7 @@ type Intent struct {
 
 	// What the store saw beside the row when it was read.
 	ReadAt time.Time // the database's clock
-	Paused bool      // the route's switch
+	Paused bool      // the route's switch is off, or nothing may be claimed at all: see Loss
 }
 
 // Held is what the intent holds in its account now: amount and cost while it is under way, else 0.
@@ -110,5 +110,6 @@ const (
 	ReasonInSlot    Reason = "canceled_in_slot"   // failed: an empty use of its slot is beyond recall, so it cannot happen
 	ReasonForeign   Reason = "foreign"            // review: a transaction that is not ours may have been this payment
 	ReasonOddity    Reason = "contradiction"      // review: what was observed contradicts the intent
+	ReasonForgotten Reason = "forgotten"          // review: the database lost what was committed, and it may have been sent
 	ReasonOnce      Reason = "may_pay_twice"      // settling: a person lets its bytes be sent once more, whatever the recipient makes of it
 )

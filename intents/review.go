@@ -106,7 +106,7 @@ func fail(in Intent, o Order, now time.Time) (Change, error) {
 // retry makes the intent due at once, for the same bytes in the same slot, its hold kept. Where the slot is used up or was
 // given back there are none that could be sent: it takes a new one.
 func retry(in Intent, o Order, now time.Time) (Change, error) {
-	doubt := contradicted(in) || suspected(in)
+	doubt := contradicted(in) || suspected(in) || forgotten(in)
 	over := in.Slot.Kind == NoSlot || in.Slot.Kind != Key && o.Seen.ends(in)
 	switch {
 	case in.State != NeedsReview:

@@ -40,6 +40,9 @@ func TestAnyWalk(t *testing.T) {
 			"cancel":    func(rt *rapid.T) { w.try(rt)(intents.CancelIntent(w.in, "ann", w.now)) },
 			"refuse":    func(rt *rapid.T) { w.try(rt)(intents.Refuse(w.in, w.in, intents.ReasonRefused, nil, "w", w.now)) },
 			"park":      func(rt *rapid.T) { w.try(rt)(intents.Park(w.in, w.in, time.Minute, w.now)) },
+			"doubt": func(rt *rapid.T) {
+				w.write(rt, intents.Doubt(w.in, intents.Loss{NoticedAt: w.now}, intents.Recall{Actor: "ann"}, w.now))
+			},
 			"sweep": func(rt *rapid.T) {
 				c, _ := intents.Sweep(w.in, rapid.IntRange(0, 9).Draw(rt, "look"), "s", w.now)
 				w.write(rt, c)
@@ -85,7 +88,8 @@ func (w *walker) check(rt *rapid.T) {
 	if in.State == intents.Authorized && (in.ClaimID != "" || in.Calls != 0) { // law A
 		rt.Fatalf("authorized, and someone may still send: %+v", in)
 	}
-	if in.State.Holds() && in.Slot.Kind == intents.NoSlot && !(in.State == intents.NeedsReview && (in.Reason == intents.ReasonOddity || in.Reason == intents.ReasonForeign)) || in.Calls < 0 || in.Silent < 0 || in.Silent > intents.MostSilent {
+	doubtful := in.State == intents.NeedsReview && (in.Reason == intents.ReasonOddity || in.Reason == intents.ReasonForeign || in.Reason == intents.ReasonForgotten)
+	if in.State.Holds() && in.Slot.Kind == intents.NoSlot && !doubtful || in.Calls < 0 || in.Silent < 0 || in.Silent > intents.MostSilent {
 		rt.Fatalf("%s: slot %v, calls %d, silent %d", in.State, in.Slot, in.Calls, in.Silent)
 	}
 	if !in.State.Final() && in.State != intents.Created && in.DueAt.IsZero() {

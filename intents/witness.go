@@ -37,7 +37,7 @@ func Witness(in Intent, o Observation, a Attempt, p Patience, actor string, now 
 		}
 		return died(in, o, actor, now)
 	case Included:
-		if in.State != Confirming && !contradicted(in) && !suspected(in) {
+		if in.State != Confirming && !contradicted(in) && !suspected(in) && !unslotted(in) {
 			return confirmed(in, ref, o, actor, now)
 		}
 	case Pending:

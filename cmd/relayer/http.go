@@ -75,8 +75,19 @@ func (p *process) handler(log *slog.Logger) (http.Handler, error) {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", httpd.Live)
+	mux.Handle("GET /readyz", httpd.Ready(p.checks()...))
 	mux.Handle("GET /metrics", metrics.Handler(reg, log))
 	return mux, nil
+}
+
+// checks are what readyz asks: whether the database can be written to and has kept what it committed, and for each route
+// whether messages can reach it.
+func (p *process) checks() []httpd.Check {
+	all := []httpd.Check{{Name: "database", Ask: p.store.Ping}, {Name: "recovery", Ask: p.store.Lost}}
+	for _, r := range p.routes {
+		all = append(all, httpd.Check{Name: "route " + r.name, Ask: func(context.Context) error { return r.consumer.Health() }})
+	}
+	return all
 }
 
 // measured is what metrics show of the process.

@@ -25,6 +25,7 @@ type store interface {
 	auditor
 	resolver
 	undertaker
+	recoverer
 	relayer.Store
 	relayer.Witness
 	relayer.Due

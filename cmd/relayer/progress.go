@@ -12,21 +12,22 @@ import (
 
 const progressEvery = 10 * time.Second
 
-// progress shows how far a submission is: a bar on a terminal, elsewhere a line every 10 seconds.
+// progress shows how far something long is: a bar on a terminal, elsewhere a line every 10 seconds.
 type progress struct {
 	bar  *progressbar.ProgressBar // nil: lines
+	did  string                   // to how many
 	done atomic.Int64
 	stop chan struct{}
 	wg   sync.WaitGroup
 }
 
 // newProgress starts. A total below 0 is not known.
-func newProgress(w io.Writer, total int) *progress {
-	p := &progress{stop: make(chan struct{})}
+func newProgress(w io.Writer, did string, total int) *progress {
+	p := &progress{did: did, stop: make(chan struct{})}
 	switch {
 	case total == 1:
 	case isTerminal(w):
-		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription("submit"),
+		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(did),
 			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionClearOnFinish(),
 			progressbar.OptionThrottle(100*time.Millisecond))
 	default:
@@ -47,15 +48,16 @@ func (p *progress) lines(w io.Writer, total int) {
 		case <-p.stop:
 			return
 		case <-tick.C:
-			fmt.Fprintf(w, "submitted %d%s so far\n", p.done.Load(), of)
+			fmt.Fprintf(w, "%s %d%s so far\n", p.did, p.done.Load(), of)
 		}
 	}
 }
 
-func (p *progress) add() {
-	p.done.Add(1)
+// add counts so many more. It may be called by many at once.
+func (p *progress) add(n int) {
+	p.done.Add(int64(n))
 	if p.bar != nil {
-		_ = p.bar.Add(1) // only a terminal that went away
+		_ = p.bar.Add(n) // only a terminal that went away
 	}
 }
 

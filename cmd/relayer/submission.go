@@ -104,7 +104,7 @@ func (s *submission) one(ctx context.Context, o order) error {
 	if in.CreatedAt.Before(in.ReadAt) {
 		s.known++
 	}
-	s.progress.add()
+	s.progress.add(1)
 	return nil
 }
 

@@ -166,7 +166,7 @@ func (c *submitCmd) publisher(a *app) publisher {
 // send stores and publishes, says how it went, and waits where that was asked.
 func (c *submitCmd) send(ctx context.Context, a *app, g getter, sub *submission, in input) error {
 	start := time.Now()
-	p := newProgress(a.stderr, in.total)
+	p := newProgress(a.stderr, "submitted", in.total)
 	sub.progress = p
 	err := sub.all(ctx, in.orders)
 	p.finish()

@@ -22,6 +22,8 @@ import (
 // fake is a store and a publisher that can be down.
 type fake struct {
 	*memstore.Store
+	recoverer // never asked
+
 	mu        sync.Mutex
 	published []string
 	publish   error // what every Publish says

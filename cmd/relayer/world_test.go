@@ -44,7 +44,13 @@ const patience = 3 * time.Minute
 
 func newWorld(t *testing.T, faults string) *world {
 	t.Helper()
-	w := &world{t: t, dsn: pgtest.New(t, migrated), dir: t.TempDir()}
+	return newWorldOn(t, pgtest.New(t, migrated), faults)
+}
+
+// newWorldOn is a world with a database of its own kind.
+func newWorldOn(t *testing.T, dsn, faults string) *world {
+	t.Helper()
+	w := &world{t: t, dsn: dsn, dir: t.TempDir()}
 	spec, err := sink.ParseFaults(faults)
 	w.must(err)
 	w.nsq, err = devnsq.Start(t.Context(), devnsq.Config{})

@@ -47,6 +47,7 @@ type drawer struct {
 	stored  map[int64][]intents.Attempt
 	sheet   sheet
 	counted []int64 // intents whose stored goes up
+	last    mark    // of the last of these
 }
 
 // slotRow is a row of slots.
@@ -134,6 +135,7 @@ func (d *drawer) put(a intents.Attempt) batch.Answer[intents.Attempt] {
 	d.sheet.attempts = append(d.sheet.attempts, a)
 	if owner != 0 {
 		d.counted = append(d.counted, owner)
+		d.last = mark{intent: owner, slot: slot.ID, no: a.No, name: a.Name}
 	}
 	return batch.Answer[intents.Attempt]{Value: a}
 }
@@ -155,9 +157,11 @@ func (d *drawer) takes(a intents.Attempt) (slot intents.Slot, owner int64, ok bo
 	return r.Slot, r.Key, true
 }
 
-func (d *drawer) write(ctx context.Context, q queryer) error {
+// write stores the bytes. A filler's are not remembered: nothing is left of its intent that could be looked for.
+func (d *drawer) write(ctx context.Context, q writer) error {
 	if _, err := d.sheet.write(ctx, q); err != nil || len(d.counted) == 0 {
 		return err
 	}
+	q.wrote(d.last)
 	return run(ctx, q, countStored, keys(d.counted))
 }

@@ -82,7 +82,7 @@ const (
  leader as (select name, owner from leases where until > clock_timestamp())
  select format('intent %s is in state %s and due since %s: route %s is swept by %s', i.id, i.state, i.due_at, i.route, coalesce(l.owner, 'nobody'))
  from intents i left join routes r on r.route = i.route and r.paused left join leader l on l.name = 'sweep/' || i.route
- where i.due_at < (select at from late) and i.state between 1 and 8 and (r.route is null or i.state in (1, 2) and i.expires_at <= clock_timestamp())
+ where i.due_at < (select at from late) and i.state between 1 and 8 and (r.route is null and not ` + stopped + ` or i.state in (1, 2) and i.expires_at <= clock_timestamp())
  union all
  select format('intent %s is in state %s and to be observed since %s: route %s is observed by %s', i.id, i.state, i.watch_at, i.route, coalesce(l.owner, 'nobody'))
  from intents i left join leader l on l.name = 'observe/' || i.route

@@ -23,13 +23,13 @@ const insertIntents = `with u as materialized (
   state, version, $16::timestamptz, $16::timestamptz, try_at, due_at from u order by id
  on conflict (id) do nothing returning key, id, route
 )
-select i.key, i.id, coalesce((select r.paused from routes r where r.route = i.route), false) from i`
+select i.key, i.id, coalesce((select r.paused from routes r where r.route = i.route), false) or ` + stopped + ` from i`
 
 var insertTypes = []uint32{oidText, oidText, oidText, oidText, oidText, oidText, oidTimestamptz, oidTimestamptz, oidText, oidText, oidText,
 	oidInt2, oidInt4, oidTimestamptz, oidTimestamptz}
 
 // insert stores intents nobody knows, with their first events, and answers those it stored.
-func insert(ctx context.Context, q queryer, ops []takeOp, now time.Time, known map[string]batch.Answer[intents.Intent]) error {
+func insert(ctx context.Context, q writer, ops []takeOp, now time.Time, known map[string]batch.Answer[intents.Intent]) error {
 	if len(ops) == 0 {
 		return nil
 	}

@@ -16,6 +16,12 @@ type queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
+// writer is a transaction that is told what was written in it, to be remembered when it is committed.
+type writer interface {
+	queryer
+	wrote(marks ...mark)
+}
+
 // link is a committer's one connection, with its statements prepared once. It is opened when it is needed and dropped
 // after any error that leaves its state in doubt. It is not safe for concurrent use.
 //
@@ -27,6 +33,9 @@ type link struct {
 	log   *slog.Logger
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
+
+	memory *memory
+	marks  []mark // of what the transaction has written
 
 	down  error         // why the last dial failed
 	retry time.Time     // not to be dialed before
@@ -104,12 +113,16 @@ func (l *link) tx(ctx context.Context, f func(context.Context) error) error {
 		l.drop()
 		return afterCommit(err)
 	}
+	l.memory.keep(l, l.marks)
 	return nil
 }
+
+func (l *link) wrote(marks ...mark) { l.marks = append(l.marks, marks...) }
 
 // begun begins a transaction and runs f in it. Should f panic, the connection goes, and the transaction with it.
 func (l *link) begun(ctx context.Context, f func(context.Context) error) error {
 	returned := false
+	l.marks = nil
 	defer func() {
 		if !returned {
 			l.drop()

@@ -16,10 +16,15 @@ const columns = `i.key, i.id, i.route, i.account, i.destination, i.asset, i.amou
  i.slot_scope, i.slot_number, i.slot_name, i.cost, i.stored, i.seen, i.again_until, i.first_claimed_at, i.claim_id,
  i.claim_until, i.calls, i.silent, i.looks, i.try_at, i.due_at, i.watch_at`
 
+// stopped says whether nothing may be claimed at all: the database forgot what it had committed, or a server has just taken
+// over, and not every process had the time to look whether it did.
+const stopped = `(exists (select from recoveries where ended_at is null)
+ or exists (select from servers where seen_at > clock_timestamp() - interval '10 seconds'))`
+
 // reading is a select of whole intents. The clock is told for each row when it is had, so under lock it is later than
 // the lock; the route's switch is read beside it.
 func reading(from string) string {
-	return `select clock_timestamp(), coalesce(r.paused, false), ` + columns +
+	return `select clock_timestamp(), coalesce(r.paused, false) or ` + stopped + `, ` + columns +
 		` from (` + from + `) i left join routes r on r.route = i.route`
 }
 

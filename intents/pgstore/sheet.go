@@ -151,7 +151,7 @@ var errLost = errors.New("a locked intent was changed by another")
 
 // write writes the sheet. It returns how many of its attempts were stored: those that found bytes under their number
 // were not.
-func (s *sheet) write(ctx context.Context, q queryer) (stored int, err error) {
+func (s *sheet) write(ctx context.Context, q writer) (stored int, err error) {
 	b := &statement{}
 	s.writeRows(b)
 	s.writeEvents(b)
@@ -178,6 +178,10 @@ func (s *sheet) write(ctx context.Context, q queryer) (stored int, err error) {
 	}
 	if written != len(s.rows) {
 		return 0, again(fmt.Errorf("%w: %d of %d written", errLost, written, len(s.rows)))
+	}
+	if n := len(s.events); n > 0 {
+		last := s.events[n-1]
+		q.wrote(mark{intent: last.intent, version: last.Version, at: cut(last.At)})
 	}
 	return stored, nil
 }

@@ -27,6 +27,7 @@ type Store struct {
 	pool       *sqlx.DB // what is not batched
 	committing *sql.DB  // the committers' connections
 	running    sync.WaitGroup
+	memory     *memory
 
 	takes    *batch.Queue[takeOp, intents.Intent]
 	claims   *batch.Queue[claimOp, intents.Claimed]
@@ -54,7 +55,8 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database url: %w", err)
 	}
-	s := &Store{cfg: cfg, committing: sql.OpenDB(committers), pool: sqlx.NewDb(sql.OpenDB(rest), "postgres")}
+	m := &memory{owner: cfg.Actor, log: cfg.Logger}
+	s := &Store{cfg: cfg, memory: m, committing: sql.OpenDB(&remembering{committers, m}), pool: sqlx.NewDb(sql.OpenDB(&remembering{rest, m}), "postgres")}
 	s.committing.SetMaxIdleConns(-1)
 	s.pool.SetMaxOpenConns(cfg.MaxConns)
 	s.pool.SetMaxIdleConns(cfg.MaxConns)
@@ -85,7 +87,7 @@ func (s *Store) start() {
 // start runs a queue with a committer that has a connection of its own.
 func start[Op, Ans any](s *Store, name string, committer func(*link) batch.Committer[Op, Ans], key func(Op) string, size func(Op) int) *batch.Queue[Op, Ans] {
 	log := s.cfg.Logger.With("queue", name)
-	l := &link{db: s.committing, log: log}
+	l := &link{db: s.committing, log: log, memory: s.memory}
 	q := batch.New(committer(l), key, size, batch.Config{
 		MaxRows: s.cfg.BatchRows, CommitTimeout: s.cfg.CommitTimeout, ResolveTimeout: s.cfg.CommitTimeout, Logger: log,
 		Observe: func(rows int, took time.Duration) { s.cfg.Observe(name, rows, took) },
@@ -121,7 +123,7 @@ func (s *Store) closePools() {
 }
 
 const selectWritable = `select pg_is_in_recovery() or current_setting('transaction_read_only') = 'on',
- to_regclass('intents') is not null and to_regclass('attempts') is not null`
+ to_regclass('intents') is not null and to_regclass('attempts') is not null and to_regclass('recoveries') is not null`
 
 // Ping says whether the store can be written to now. A connection that cannot write any more is closed: the next one asks
 // for a server that can. Errors: one that wraps intents.ErrUnavailable.

@@ -3,7 +3,6 @@ package pgstore
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"slices"
 	"time"
 
@@ -13,14 +12,14 @@ import (
 // A route's switch is read in the subquery, so that what waits in a paused route does not fill the limit. Rows that
 // somebody works on are skipped: he will say when to look next.
 var dueIntents = reading(`select d.* from intents d where d.route = $1 and d.due_at is not null and d.due_at <= clock_timestamp() and d.state between 1 and 8
- and (not exists (select from routes p where p.route = $1 and p.paused) or (d.state in (1, 2) and d.expires_at <= clock_timestamp()))
+ and (not (exists (select from routes p where p.route = $1 and p.paused) or ` + stopped + `) or (d.state in (1, 2) and d.expires_at <= clock_timestamp()))
  order by d.due_at, d.key limit $2 for update of d skip locked`)
 
 // Sweep decides, as intents.Sweep does, on up to most due intents of the route, oldest first, and returns those to publish,
 // as they stand after due_at was pushed on. In a paused route expiry is all that is carried out.
 func (s *Store) Sweep(ctx context.Context, route string, most int) ([]intents.Intent, error) {
 	var out []intents.Intent
-	err := s.tx(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err := s.tx(ctx, func(ctx context.Context, tx *session) error {
 		out = nil
 		rows, err := load(ctx, tx, dueIntents, route, int64(most))
 		if err != nil {
@@ -80,7 +79,7 @@ const takeLease = `insert into leases as l (name, owner, until) values ($1, $2, 
 // clock.
 func (s *Store) Lead(ctx context.Context, name, owner string, term time.Duration) (bool, error) {
 	var had bool
-	err := s.tx(ctx, func(ctx context.Context, tx *sql.Conn) error {
+	err := s.tx(ctx, func(ctx context.Context, tx *session) error {
 		rows, err := tx.QueryContext(ctx, takeLease, name, owner, term.Microseconds())
 		if err != nil {
 			return err

@@ -83,6 +83,21 @@ func Server(tb testing.TB, settings ...string) *postgres.Server {
 	return s
 }
 
+// Standby starts a server for this test that follows another, and stops it when the test ends.
+func Standby(tb testing.TB, primary *postgres.Server) *postgres.Server {
+	tb.Helper()
+	s, err := primary.Standby(context.Background(), postgres.Config{})
+	if err != nil {
+		tb.Fatalf("pgtest: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			tb.Errorf("pgtest: %v", err)
+		}
+	})
+	return s
+}
+
 func start(cfg postgres.Config) (*postgres.Server, error) {
 	b, err := postgres.Find("")
 	if err != nil {
