@@ -44,11 +44,19 @@ const patience = 3 * time.Minute
 
 func newWorld(t *testing.T, faults string) *world {
 	t.Helper()
-	return newWorldOn(t, pgtest.New(t, migrated), faults)
+	return newWorldOn(t, faults, pgtest.New(t, migrated))
 }
 
-// newWorldOn is a world with a database of its own kind.
-func newWorldOn(t *testing.T, dsn, faults string) *world {
+// newWorldAt is a world on a server of its own, whose database is not migrated yet.
+func newWorldAt(t *testing.T, faults, dsn string) *world {
+	t.Helper()
+	if err := migrated(t.Context(), dsn); err != nil {
+		t.Fatal(err)
+	}
+	return newWorldOn(t, faults, dsn)
+}
+
+func newWorldOn(t *testing.T, faults, dsn string) *world {
 	t.Helper()
 	w := &world{t: t, dsn: dsn, dir: t.TempDir()}
 	spec, err := sink.ParseFaults(faults)

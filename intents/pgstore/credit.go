@@ -20,7 +20,7 @@ const (
 // Errors: *intents.ConflictError (Why "ref") when the reference was used with another amount, intents.ErrUnsure.
 func (s *Store) Credit(ctx context.Context, e intents.Entry) (intents.Account, error) {
 	var a intents.Account
-	err := s.tx(ctx, func(ctx context.Context, tx *session) error {
+	err := s.tx(ctx, func(ctx context.Context, tx *poolTx) error {
 		if err := post(ctx, tx, e); err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func (s *Store) Credit(ctx context.Context, e intents.Entry) (intents.Account, e
 }
 
 // post enters a credit unless its reference is known.
-func post(ctx context.Context, tx *session, e intents.Entry) error {
+func post(ctx context.Context, tx *poolTx, e intents.Entry) error {
 	res, err := tx.ExecContext(ctx, insertCredit, e.Account, e.Asset, e.Amount, e.Ref)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func post(ctx context.Context, tx *session, e intents.Entry) error {
 }
 
 // known compares a credit with the one posted under its reference. Errors: *intents.ConflictError.
-func known(ctx context.Context, tx *session, e intents.Entry) error {
+func known(ctx context.Context, tx *poolTx, e intents.Entry) error {
 	var had intents.Amount
 	if err := tx.QueryRowContext(ctx, selectCredit, e.Account, e.Asset, e.Ref).Scan(&had); err != nil {
 		return err

@@ -29,7 +29,7 @@ const paidBy = `select key from intents where destination = $1 and amount = $2
 // frozen, every intent that it may have paid is told, and the slot's own goes to a person or takes a new slot. A filler
 // is done: its number is used.
 func (s *Store) displace(ctx context.Context, of slotRow, o intents.Observation) (in intents.Intent, err error) {
-	err = s.tx(ctx, func(ctx context.Context, tx *session) error {
+	err = s.tx(ctx, func(ctx context.Context, tx *poolTx) error {
 		t := &trial{actor: s.cfg.Actor, f: *o.Foreign, detail: o.Evidence, slot: of.Slot}
 		in, err = t.displace(ctx, tx, of, o)
 		return err
@@ -37,7 +37,7 @@ func (s *Store) displace(ctx context.Context, of slotRow, o intents.Observation)
 	return in, err
 }
 
-func (t *trial) displace(ctx context.Context, tx *session, of slotRow, o intents.Observation) (intents.Intent, error) {
+func (t *trial) displace(ctx context.Context, tx *poolTx, of slotRow, o intents.Observation) (intents.Intent, error) {
 	since := t.f.At
 	if r, err := readOne(ctx, tx, of.intent); err != nil {
 		return intents.Intent{}, err
@@ -72,7 +72,7 @@ func (t *trial) displace(ctx context.Context, tx *session, of slotRow, o intents
 }
 
 // judge decides about all and writes it. again says that the transaction is kept already.
-func (t *trial) judge(ctx context.Context, tx *session, since time.Time, again bool, o intents.Observation) (in intents.Intent, err error) {
+func (t *trial) judge(ctx context.Context, tx *poolTx, since time.Time, again bool, o intents.Observation) (in intents.Intent, err error) {
 	matched, kept := t.suspects(since, again), false
 	if r := t.displaced; r != nil {
 		ch := intents.Displace(r.Intent, o, matched || t.f.Pays(r.Intent), again, t.actor, t.now)
@@ -92,7 +92,7 @@ func (t *trial) judge(ctx context.Context, tx *session, since time.Time, again b
 }
 
 // summon locks the intents that the transaction may have paid, and the others given, and reads what is in the slot.
-func (t *trial) summon(ctx context.Context, tx *session, since time.Time, others ...int64) error {
+func (t *trial) summon(ctx context.Context, tx *poolTx, since time.Time, others ...int64) error {
 	rows, err := tx.QueryContext(ctx, paidBy, t.f.Destination, t.f.Amount, since)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (t *trial) summon(ctx context.Context, tx *session, since time.Time, others
 }
 
 // lockAccounts locks what claims lock before signers.
-func (t *trial) lockAccounts(ctx context.Context, tx *session) error {
+func (t *trial) lockAccounts(ctx context.Context, tx *poolTx) error {
 	var accounts, assets []string
 	for _, r := range t.rows {
 		accounts, assets = append(accounts, r.Account), append(assets, r.Asset)
@@ -170,7 +170,7 @@ const (
 // Record does, and counts the number as given out, in one commit. Another number than the next changes nothing.
 // Errors: intents.ErrNoSigner.
 func (s *Store) Account(ctx context.Context, scope string, number int64, f intents.Foreign, detail []byte) (intents.Signer, error) {
-	err := s.tx(ctx, func(ctx context.Context, tx *session) error {
+	err := s.tx(ctx, func(ctx context.Context, tx *poolTx) error {
 		t := &trial{actor: s.cfg.Actor, f: f, detail: detail, slot: intents.Slot{Kind: intents.Counter, Scope: scope, Number: number}}
 		if err := tx.QueryRowContext(ctx, drawOne).Scan(&t.slot.ID); err != nil {
 			return err

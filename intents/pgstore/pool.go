@@ -19,7 +19,7 @@ const repeats = 5
 // tx runs f in a transaction on a connection of the pool, again after a passing error or a lost connection. f may not use
 // the pool: nobody waits for a second connection while holding one (case 42).
 // Errors: intents.ErrUnsure when the answer to COMMIT was lost.
-func (s *Store) tx(ctx context.Context, f func(context.Context, *session) error) error {
+func (s *Store) tx(ctx context.Context, f func(context.Context, *poolTx) error) error {
 	for n := 0; ; n++ {
 		repeat, err := s.txOnce(ctx, f)
 		if !repeat || n == repeats || !pause(ctx, n) {
@@ -30,13 +30,13 @@ func (s *Store) tx(ctx context.Context, f func(context.Context, *session) error)
 
 // txOnce runs f once, and says whether it may be run again. The transaction begins as the server would have it: lib/pq's
 // own BeginTx asks for one that may write, also on a server that was turned read-only.
-func (s *Store) txOnce(ctx context.Context, f func(context.Context, *session) error) (repeat bool, _ error) {
+func (s *Store) txOnce(ctx context.Context, f func(context.Context, *poolTx) error) (repeat bool, _ error) {
 	conn, err := s.pool.DB.Conn(ctx)
 	if err != nil {
 		return false, unavailable(err)
 	}
 	defer conn.Close()
-	tx := &session{Conn: conn}
+	tx := &poolTx{Conn: conn}
 	_, err = conn.ExecContext(ctx, "begin")
 	if err == nil {
 		err = f(ctx, tx)
@@ -54,13 +54,13 @@ func (s *Store) txOnce(ctx context.Context, f func(context.Context, *session) er
 	return false, nil
 }
 
-// session is a connection of the pool in a transaction, with what was written in it.
-type session struct {
+// poolTx is a connection of the pool in a transaction, with what was written in it.
+type poolTx struct {
 	*sql.Conn
 	marks []mark
 }
 
-func (s *session) wrote(marks ...mark) { s.marks = append(s.marks, marks...) }
+func (s *poolTx) wrote(marks ...mark) { s.marks = append(s.marks, marks...) }
 
 // rollback ends a transaction that failed. A connection whose state is in doubt, or that can no longer write, is not used
 // again (cases 43 and 46).
@@ -83,7 +83,7 @@ func discard(conn *sql.Conn) {
 
 // exec runs one statement that may be asked again; its own transaction.
 func (s *Store) exec(ctx context.Context, query string, args ...any) error {
-	return s.tx(ctx, func(ctx context.Context, tx *session) error {
+	return s.tx(ctx, func(ctx context.Context, tx *poolTx) error {
 		_, err := tx.ExecContext(ctx, query, args...)
 		return err
 	})

@@ -122,7 +122,7 @@ func (s *Store) freezeAll(ctx context.Context, r intents.Recall) ([]string, erro
 // it has looked at.
 func (s *Store) doubt(ctx context.Context, l intents.Loss, r intents.Recall, after int64, done *intents.Recalled) (last int64, n int, err error) {
 	var moved []intents.Intent
-	err = s.tx(ctx, func(ctx context.Context, tx *session) error {
+	err = s.tx(ctx, func(ctx context.Context, tx *poolTx) error {
 		moved, last = nil, 0
 		rows, err := load(ctx, tx, doubtful, after, texts(r.Spared), int64(doubtPage))
 		if err != nil {

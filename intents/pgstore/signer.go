@@ -19,7 +19,7 @@ const (
 // OpenSigner makes a counter scope known with the chain's next number (sg.Next), or compares the two: it freezes the scope
 // when the chain is ahead of the numbers given out. It returns the signer as it stands; a frozen one stays frozen.
 func (s *Store) OpenSigner(ctx context.Context, sg intents.Signer) (intents.Signer, error) {
-	err := s.tx(ctx, func(ctx context.Context, tx *session) error {
+	err := s.tx(ctx, func(ctx context.Context, tx *poolTx) error {
 		if _, err := tx.ExecContext(ctx, insertSigner, sg.Scope, sg.Next, int64(sg.Window)); err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func (s *Store) Unfreeze(ctx context.Context, scope, reason, actor string) (inte
 		return intents.Signer{}, err
 	}
 	var was intents.Signer
-	err = s.tx(ctx, func(ctx context.Context, tx *session) error {
+	err = s.tx(ctx, func(ctx context.Context, tx *poolTx) error {
 		var next int64
 		err := turn(ctx, tx, scope, func(sg intents.Signer) intents.Signer {
 			was, next = sg, sg.Unfreeze().Next
@@ -82,7 +82,7 @@ func (s *Store) Unfreeze(ctx context.Context, scope, reason, actor string) (inte
 
 // turn changes a signer under lock.
 func (s *Store) turn(ctx context.Context, scope string, how func(intents.Signer) intents.Signer) (intents.Signer, error) {
-	err := s.tx(ctx, func(ctx context.Context, tx *session) error { return turn(ctx, tx, scope, how) })
+	err := s.tx(ctx, func(ctx context.Context, tx *poolTx) error { return turn(ctx, tx, scope, how) })
 	if err != nil {
 		return intents.Signer{}, err
 	}
@@ -90,7 +90,7 @@ func (s *Store) turn(ctx context.Context, scope string, how func(intents.Signer)
 }
 
 // turn locks a signer and writes what becomes of it. Errors: intents.ErrNoSigner.
-func turn(ctx context.Context, tx *session, scope string, how func(intents.Signer) intents.Signer) error {
+func turn(ctx context.Context, tx *poolTx, scope string, how func(intents.Signer) intents.Signer) error {
 	h := &hall{}
 	if err := h.readSigners(ctx, tx, []string{scope}); err != nil {
 		return err

@@ -19,7 +19,7 @@ var dueIntents = reading(`select d.* from intents d where d.route = $1 and d.due
 // as they stand after due_at was pushed on. In a paused route expiry is all that is carried out.
 func (s *Store) Sweep(ctx context.Context, route string, most int) ([]intents.Intent, error) {
 	var out []intents.Intent
-	err := s.tx(ctx, func(ctx context.Context, tx *session) error {
+	err := s.tx(ctx, func(ctx context.Context, tx *poolTx) error {
 		out = nil
 		rows, err := load(ctx, tx, dueIntents, route, int64(most))
 		if err != nil {
@@ -79,7 +79,7 @@ const takeLease = `insert into leases as l (name, owner, until) values ($1, $2, 
 // clock.
 func (s *Store) Lead(ctx context.Context, name, owner string, term time.Duration) (bool, error) {
 	var had bool
-	err := s.tx(ctx, func(ctx context.Context, tx *session) error {
+	err := s.tx(ctx, func(ctx context.Context, tx *poolTx) error {
 		rows, err := tx.QueryContext(ctx, takeLease, name, owner, term.Microseconds())
 		if err != nil {
 			return err
