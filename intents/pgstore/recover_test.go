@@ -209,7 +209,6 @@ func TestFailoverForgetsNothing(t *testing.T) {
 	db := database(t, p.standby.DSN("postgres"))
 	until(t, "the standby has the bytes", func() bool { return ask[int](t, db, "select count(*) from attempts") == 1 })
 	p.failsOver()
-	do(t, db, "insert into servers select id || 'x', clock_timestamp() + interval '1 hour' from servers") // as one that was met just now
 	back(t, s)
 	if err := s.Lost(t.Context()); err != nil {
 		t.Errorf("it lacks nothing, and yet: %v", err)
@@ -217,11 +216,17 @@ func TestFailoverForgetsNothing(t *testing.T) {
 	if n := ask[int](t, db, "select count(*) from servers where seen_at between now() - interval '10 minutes' and now()"); n != 1 {
 		t.Errorf("%d servers are new, want the promoted one", n)
 	}
+	do(t, db, "update servers set seen_at = clock_timestamp() + interval '9 seconds'") // as one that was met just now
 	_, err := s.Claim(t.Context(), keyed(in))
 	if not, ok := errors.AsType[*intents.NotClaimedError](err); !ok || not.Why != intents.WhyPaused {
 		t.Errorf("claim while the others look: %v, want paused", err)
 	}
-	do(t, db, "update servers set seen_at = '-infinity'")
+	for _, long := range []string{"'-infinity'", "clock_timestamp() + interval '1 hour'"} { // ago, or by a clock that was put back
+		do(t, db, "update servers set seen_at = "+long)
+		if got(t, s, in.ID).Paused {
+			t.Errorf("nothing can be claimed although the server was met at %s", long)
+		}
+	}
 	claimed(t, s, got(t, s, in.ID))
 }
 

@@ -17,9 +17,9 @@ const columns = `i.key, i.id, i.route, i.account, i.destination, i.asset, i.amou
  i.claim_until, i.calls, i.silent, i.looks, i.try_at, i.due_at, i.watch_at`
 
 // stopped says whether nothing may be claimed at all: the database forgot what it had committed, or a server has just taken
-// over, and not every process had the time to look whether it did.
+// over, and not every process had the time to look whether it did. A clock that was put back stops nobody for longer.
 const stopped = `(exists (select from recoveries where ended_at is null)
- or exists (select from servers where seen_at > clock_timestamp() - interval '10 seconds'))`
+ or exists (select from servers where seen_at between clock_timestamp() - interval '10 seconds' and clock_timestamp() + interval '10 seconds'))`
 
 // reading is a select of whole intents. The clock is told for each row when it is had, so under lock it is later than
 // the lock; the route's switch is read beside it.
