@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"os/signal"
@@ -20,7 +21,8 @@ const nsqdMode = "nsqd"
 func serveNSQD(tcp, http, dir string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	n, err := nsq.Start(ctx, nsq.Config{NSQDTCPAddress: tcp, NSQDHTTPAddress: http, DataPath: dir, StopTimeout: time.Minute})
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	n, err := nsq.Start(ctx, nsq.Config{NSQDTCPAddress: tcp, NSQDHTTPAddress: http, DataPath: dir, StopTimeout: time.Minute, Logger: log})
 	if err != nil {
 		return err
 	}

@@ -2,15 +2,21 @@ package main
 
 import (
 	"context"
+	"crypto/ecdsa"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"math/big"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/intents/pgstore"
@@ -22,7 +28,8 @@ import (
 
 const (
 	blockTime  = 500 * time.Millisecond
-	passphrase = "soak" // of the development key, which everybody knows
+	signers    = 3 // a number that a dead process has not used holds up those of its signer alone
+	passphrase = "soak"
 )
 
 // stack is everything outside of the relayer's processes. What they reach of chain and provider is behind gates.
@@ -31,6 +38,7 @@ type stack struct {
 	config   string // relayer.toml
 	queue    *queue
 	database *database
+	keys     []*ecdsa.PrivateKey // of the signers
 	chain    *chain.Chain
 	provider *sink.Sink
 	rpc, pay *gate
@@ -114,13 +122,32 @@ func copyFile(to, from string) error {
 	return errors.Join(err, out.Close())
 }
 
-func (s *stack) startChain(ctx context.Context) (err error) {
-	if s.chain, err = chain.Start(ctx, chain.Config{BlockTime: blockTime}); err != nil {
+func (s *stack) startChain(ctx context.Context) error {
+	alloc, err := s.makeKeys()
+	if err != nil {
+		return err
+	}
+	if s.chain, err = chain.Start(ctx, chain.Config{BlockTime: blockTime, Alloc: alloc}); err != nil {
 		return err
 	}
 	s.stops = append(s.stops, s.chain.Close)
 	s.rpc, err = s.gateTo(s.chain.URL, "8545")
 	return err
+}
+
+// makeKeys makes the signers rich.
+func (s *stack) makeKeys() (types.GenesisAlloc, error) {
+	alloc := types.GenesisAlloc{}
+	for range signers {
+		key, err := crypto.GenerateKey()
+		if err != nil {
+			return nil, err
+		}
+		s.keys = append(s.keys, key)
+		million := new(big.Int).Mul(big.NewInt(1_000_000), big.NewInt(params.Ether))
+		alloc[crypto.PubkeyToAddress(key.PublicKey)] = types.Account{Balance: million}
+	}
+	return alloc, nil
 }
 
 func (s *stack) startProvider(ctx context.Context) (err error) {
@@ -174,57 +201,6 @@ func (s *stack) fund(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// settings are those of the dev stack with short times, so that claims of the dead end soon and are taken over within the
-// run.
-const settings = `database-url = %q
-drain-timeout = "10s"
-log-format = "json"
-[nsq]
-nsqd-tcp-address = [%q]
-[routes.payouts]
-sender = "evm"
-topic = "intents.payouts"
-accept = "full"
-assets = ["ETH"]
-concurrency = 32
-msg-timeout = "5s"
-prepare-timeout = "1s"
-submit-timeout = "2s"
-rpc-url = "http://%s"
-chain-id = %d
-keystore = %q
-passphrase = %q
-confirmations = 2
-window = 48
-resend-after = "3s"
-throttle = { in-flight = 16, per-second = 500, burst = 50 }
-[routes.webhooks]
-sender = "webhook"
-topic = "intents.webhooks"
-accept = "full"
-concurrency = 64
-msg-timeout = "5s"
-prepare-timeout = "1s"
-submit-timeout = "2s"
-url = "http://%s/payments"
-lookup = "http://%s/lookup/{id}"
-idempotent = true
-key-retention = "24h"
-allow = ["127.0.0.0/8"]
-throttle = { in-flight = 32, per-second = "unlimited" }
-`
-
-// configure writes relayer.toml.
-func (s *stack) configure() error {
-	key, err := chain.WriteKeystore(s.dir, chain.DevKey(), passphrase)
-	if err != nil {
-		return err
-	}
-	text := fmt.Sprintf(settings, s.database.dsn, s.queue.tcp, s.rpc.addr, chain.ID, key, passphrase, s.pay.addr, s.pay.addr)
-	s.config = filepath.Join(s.dir, "relayer.toml")
-	return os.WriteFile(s.config, []byte(text), 0o600)
 }
 
 // pool is the chain's, which forgets.
