@@ -90,6 +90,7 @@ func (s *soak) tell(ctx context.Context, v verdict) {
 		}
 	}
 	s.screen.say("processes: %s", tally(ends))
+	s.screen.say("intents: %d did not go the plain way", v.detours)
 	for i, f := range v.wrong {
 		if i == mostShown {
 			s.screen.say("wrong: and %d more", len(v.wrong)-mostShown)

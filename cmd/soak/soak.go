@@ -155,16 +155,21 @@ func (s *soak) atRest() (n int) {
 func (s *soak) show(ctx context.Context) {
 	for ctx.Err() == nil {
 		_ = s.look(ctx) // while the database is down the last count stands
-		s.mu.Lock()
-		states := s.states
-		s.mu.Unlock()
-		stored := 0
-		for _, n := range states {
-			stored += n
-		}
-		s.screen.progress(fmt.Sprintf("begun %d, stored %d, settled %d, failed %d, in review %d; effects at the provider %d; faults %d",
-			len(s.load.all()), stored, states[intents.Settled], states[intents.Failed]+states[intents.Canceled],
-			states[intents.NeedsReview], len(s.stack.provider.Effects()), s.mischief.total()))
+		s.screen.progress(s.line(ctx))
 		pause(ctx, lookEvery)
 	}
+}
+
+// line is how far it is.
+func (s *soak) line(ctx context.Context) string {
+	s.mu.Lock()
+	states := s.states
+	s.mu.Unlock()
+	stored := 0
+	for _, n := range states {
+		stored += n
+	}
+	return fmt.Sprintf("begun %d, stored %d, settled %d, failed %d, in review %d; effects %d; faults %d", len(s.load.all()), stored,
+		states[intents.Settled], states[intents.Failed]+states[intents.Canceled], states[intents.NeedsReview],
+		len(s.stack.provider.Effects())+s.stack.mined(ctx), s.mischief.total())
 }

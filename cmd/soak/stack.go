@@ -8,14 +8,17 @@ import (
 	"io"
 	"log/slog"
 	"math/big"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/ethclient"
 	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/nsqrelayer/relayer/intents"
@@ -72,17 +75,18 @@ func (s *stack) stop() (err error) {
 // log is a part's file of that name.
 func (s *stack) log(name string) string { return filepath.Join(s.dir, name+".log") }
 
-// port picks a port that nobody gets by chance while its owner is dead, as the kernel gives out higher ones.
-func (s *stack) port(first string) (string, error) {
-	return s.ports.Pick("port", net.JoinHostPort("127.0.0.1", first), false)
+// port picks a port that nobody else is likely to take while its owner is dead: the kernel gives out higher ones, and other
+// stacks begin elsewhere.
+func (s *stack) port() (string, error) {
+	return s.ports.Pick("port", net.JoinHostPort("127.0.0.1", strconv.Itoa(20000+rand.IntN(10000))), false)
 }
 
 func (s *stack) startQueue(ctx context.Context) error {
-	tcp, err := s.port("4150")
+	tcp, err := s.port()
 	if err != nil {
 		return err
 	}
-	http, err := s.port("4151")
+	http, err := s.port()
 	if err != nil {
 		return err
 	}
@@ -131,7 +135,7 @@ func (s *stack) startChain(ctx context.Context) error {
 		return err
 	}
 	s.stops = append(s.stops, s.chain.Close)
-	s.rpc, err = s.gateTo(s.chain.URL, "8545")
+	s.rpc, err = s.gateTo(s.chain.URL)
 	return err
 }
 
@@ -150,18 +154,36 @@ func (s *stack) makeKeys() (types.GenesisAlloc, error) {
 	return alloc, nil
 }
 
+// mined is how many transactions of the signers are in blocks: close to the effects, and cheap to ask. In the end effects
+// are read from the blocks.
+func (s *stack) mined(ctx context.Context) (sum int) {
+	client, err := ethclient.DialContext(ctx, s.chain.URL)
+	if err != nil {
+		return 0
+	}
+	defer client.Close()
+	for _, key := range s.keys {
+		n, err := client.NonceAt(ctx, crypto.PubkeyToAddress(key.PublicKey), nil)
+		if err != nil {
+			return 0
+		}
+		sum += int(n)
+	}
+	return sum
+}
+
 func (s *stack) startProvider(ctx context.Context) (err error) {
 	if s.provider, err = sink.Start(ctx, sink.Config{}); err != nil {
 		return err
 	}
 	s.stops = append(s.stops, s.provider.Stop)
-	s.pay, err = s.gateTo(s.provider.URL, "8089")
+	s.pay, err = s.gateTo(s.provider.URL)
 	return err
 }
 
 // gateTo puts a gate before a server.
-func (s *stack) gateTo(url, port string) (*gate, error) {
-	addr, err := s.port(port)
+func (s *stack) gateTo(url string) (*gate, error) {
+	addr, err := s.port()
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ type finding struct{ id, what string }
 // verdict is what the comparison came to.
 type verdict struct {
 	intents, effects, twice, lost int
+	detours                       int       // intents with more changes than the plain way has: something broke on their way
 	wrong                         []finding // by id
 }
 
@@ -33,6 +34,15 @@ func (v verdict) right() bool {
 // String is the last line of a run.
 func (v verdict) String() string {
 	return fmt.Sprintf("soak: %d intents, effects %d, twice %d, lost %d", v.intents, v.effects, v.twice, v.lost)
+}
+
+// plainWay is the version an intent settles with when nothing goes wrong: created, authorized, settling, then confirming
+// where that takes time, settled.
+func plainWay(route string) int {
+	if route == payouts {
+		return 5
+	}
+	return 4
 }
 
 // judge compares. An intent is lost when it has no effect, and neither a refusal nor a person stands for it.
@@ -66,6 +76,9 @@ func (b books) judge() verdict {
 // recipients take everything, and what happened can be found out.
 func (b books) look(v *verdict, id string) {
 	row, stored := b.rows[id]
+	if row.Version > plainWay(row.Route) {
+		v.detours++
+	}
 	none := b.effects[id] == 0
 	say := func(what string) { v.wrong = append(v.wrong, finding{id, what}) }
 	switch state := row.State; {
