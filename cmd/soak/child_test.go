@@ -117,17 +117,18 @@ func TestQueueIsKilledAndRestarted(t *testing.T) {
 		if err := q.hurt(over, c.kind); err != nil {
 			t.Fatal(err)
 		}
-		if got := channelOf(ask(t, q, "/stats?format=json&topic=t", "")); !strings.Contains(got, c.want) {
+		if got := depthOf(ask(t, q, "/stats?format=json&topic=t", "")); got != c.want {
 			t.Errorf("%s: %s, want %s", c.kind, got, c.want)
 		}
 		ask(t, q, "/channel/empty?topic=t&channel=c", "")
 	}
 }
 
-// channelOf is the part of nsqd's stats that is about the channel.
-func channelOf(stats string) string {
-	_, rest, _ := strings.Cut(stats, `"channel_name":"c"`)
-	return rest
+// depthOf is what nsqd's stats say of the channel's depth.
+func depthOf(stats string) string {
+	_, rest, _ := strings.Cut(stats, `"channel_name":"c",`)
+	depth, _, _ := strings.Cut(rest, ",")
+	return depth
 }
 
 // ask calls nsqd; a body makes it a POST.

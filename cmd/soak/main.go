@@ -33,7 +33,7 @@ type options struct {
 func flags() (o options) {
 	flag.DurationVar(&o.duration, "duration", 10*time.Minute, "how long to load and break")
 	flag.DurationVar(&o.every, "every", 3*time.Second, "time between two faults, in the mean")
-	flag.DurationVar(&o.patience, "patience", 5*time.Minute, "how long intents may take to come to rest after the last fault")
+	flag.DurationVar(&o.patience, "patience", 12*time.Minute, "how long intents may take to come to rest after the last fault; the sweeper looks again within 10m")
 	flag.Float64Var(&o.rate, "rate", 20, "intents a second")
 	flag.IntVar(&o.processes, "processes", 3, "processes of the relayer")
 	flag.Uint64Var(&o.seed, "seed", 0, "of the plan of faults; 0: any")
