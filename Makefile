@@ -4,6 +4,7 @@ GO     ?= go
 ARGS   ?=
 FUZZTIME ?= 60s
 SEEDS  ?= 100000
+DURATION ?= 10m
 STATIC := $(GO) run -modfile=tools/go.mod honnef.co/go/tools/cmd/staticcheck
 
 .PHONY: help
@@ -43,6 +44,11 @@ fuzz: ## fuzz the message codec for a minute
 simulate: ## play the engine against a world that goes wrong: make simulate SEEDS=100000
 	@$(GO) test -c -o bin/simulate ./relayer/simtest
 	@bin/simulate -test.run '^TestSimulate$$' -test.timeout 0 -seeds $(SEEDS)
+
+.PHONY: soak
+soak: build postgres ## kill processes and parts of the real thing under load: make soak DURATION=10m
+	@$(GO) build -o bin/soak ./cmd/soak
+	@bin/soak -relayer bin/relayer -duration $(DURATION) $(ARGS)
 
 .PHONY: bench
 bench: postgres ## the benchmarks of all packages

@@ -48,10 +48,17 @@ type Config struct {
 	Hostname  string // os.Hostname
 
 	Logger *slog.Logger // none: discarded
+
+	// OnLost is told when a connection to an nsqd has ended that we did not end: what nsqd held in memory may be gone. It must
+	// not block. None: nobody is.
+	OnLost func()
 }
 
 func (c Config) withDefaults() Config {
 	host, _ := os.Hostname()
+	if c.OnLost == nil {
+		c.OnLost = func() {}
+	}
 	c.Concurrency = cmp.Or(c.Concurrency, 64)
 	c.MsgTimeout = cmp.Or(c.MsgTimeout, defaultMsgTimeout)
 	c.MaxReqTimeout = cmp.Or(c.MaxReqTimeout, time.Hour)

@@ -151,5 +151,6 @@ func (w *Worker) lostConnection(gen int, s said) {
 		return // our own doing
 	}
 	w.log.WarnContext(w.base, "connection lost", "nsqd", s.addr, "leases_lost", lost, "error", s.text)
+	w.cfg.OnLost()
 	w.nudge()
 }

@@ -2,6 +2,7 @@ package nsqworker_test
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -128,13 +129,19 @@ func TestConnectionLossEndsLeasesAndReconnects(t *testing.T) {
 	cs, h := held()
 	cfg := fixed(d)
 	cfg.NSQDs = []string{p.Addr()}
+	var told atomic.Int32
+	cfg.OnLost = func() { told.Add(1) }
 	w := start(t, cfg, h)
 	d.Publish(topic, "left", "held")
 	left, running := cs.next(t), cs.next(t)
 	left.answer <- nsqworker.Leave()
 	nsqtest.Until(t, "one to be left", func() bool { return w.Stats().Left == 1 })
+	if n := told.Load(); n != 0 {
+		t.Errorf("told of %d losses before there was one", n)
+	}
 	p.Cut()
 	wantCause(t, running.lease, nsqworker.ErrLeaseLost)
+	nsqtest.Until(t, "the loss to be told", func() bool { return told.Load() > 0 })
 	if err := running.work.Err(); err != nil {
 		t.Errorf("the work context ended too: %v", err)
 	}

@@ -3,6 +3,7 @@ package relayer
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/nsqrelayer/relayer/intents"
 )
@@ -14,13 +15,16 @@ type Publisher interface {
 }
 
 // Sweeper publishes what is due: scheduled intents, retries, and whatever the queue forgot. One works per route, by a
-// lease row; two at once only waste. It is not safe for concurrent use.
+// lease row; two at once only waste. It is not safe for concurrent use, but for Forget.
 type Sweeper struct {
 	cfg Config
 	due Due
 	pub Publisher
 	log *slog.Logger
 	out []intents.Intent // published by us and not looked at since
+
+	failing bool        // the last publish failed
+	gone    atomic.Bool // what we published may be
 }
 
 // NewSweeper makes the sweeper of a route.
@@ -28,6 +32,11 @@ func NewSweeper(cfg Config, due Due, pub Publisher) *Sweeper {
 	cfg = cfg.WithDefaults()
 	return &Sweeper{cfg: cfg, due: due, pub: pub, log: cfg.Logger.With("route", cfg.Route)}
 }
+
+// Forget tells that messages may have gone from the queue, as those in the memory of an nsqd that dies. What was published
+// before counts no more against what may stand there: else nothing would be swept until the last due_at of those has passed,
+// which is up to MostPush away. It may be called from anywhere, and in vain: then a few messages more stand in the queue.
+func (s *Sweeper) Forget() { s.gone.Store(true) }
 
 // leaseTicks is how many ticks a lease outlasts: a leader that misses so many is replaced.
 const leaseTicks = 20
@@ -55,8 +64,21 @@ func (s *Sweeper) Sweep(ctx context.Context) (int, error) {
 	return s.publish(ctx, ins)
 }
 
-// room is how many more messages may stand in the queue.
+// room is how many more messages are to be published now. While publishing fails it is one, to see: due_at of all that is
+// swept is pushed on, published or not.
 func (s *Sweeper) room(ctx context.Context) (int, error) {
+	left, err := s.left(ctx)
+	if s.failing {
+		left = min(left, 1)
+	}
+	return left, err
+}
+
+// left is how many more messages may stand in the queue.
+func (s *Sweeper) left(ctx context.Context) (int, error) {
+	if s.gone.Swap(false) {
+		s.out = nil
+	}
 	most := 2 * s.cfg.Concurrency
 	if len(s.out) <= most/2 {
 		return most - len(s.out), nil
@@ -79,6 +101,7 @@ func (s *Sweeper) publish(ctx context.Context, ins []intents.Intent) (int, error
 		if err == nil {
 			err = s.pub.Publish(ctx, s.cfg.Topic, body)
 		}
+		s.failing = err != nil
 		if err != nil {
 			return n, err
 		}

@@ -204,7 +204,60 @@ func TestSweepPublishFailureLeavesItDue(t *testing.T) {
 		}
 		r.finished(r.deliver(ref("pi_0")))
 		pass(2 * intents.Grace)
-		r.sweeps(s, 2)
+		sum := 0
+		for range 3 { // one at a time, to see; the one that is confirming needs a look too
+			n, err := s.Sweep(r.Context())
+			r.must(err)
+			sum += n
+		}
+		if sum != 2 {
+			r.Errorf("published %d, want 2", sum)
+		}
+	})
+}
+
+// While no nsqd takes anything, one of many that are due is tried at a time: the others stay due now.
+func TestSweepTriesOneWhilePublishingFails(t *testing.T) {
+	bubble(t, keyed(), func(r *rig) {
+		for i := range 50 {
+			r.create(fmt.Sprintf("pi_%02d", i))
+		}
+		pass(intents.Grace + time.Second)
+		const failures = 5
+		box := outbox{fail: func(n int) error {
+			if n < failures {
+				return errors.New("no nsqd takes it")
+			}
+			return nil
+		}}
+		s := r.sweeper(&box)
+		for range failures {
+			if n, err := s.Sweep(r.Context()); n != 0 || err == nil {
+				r.Errorf("published %d, error %v", n, err)
+			}
+		}
+		due, err := r.store.Sweep(r.Context(), "payouts", 100)
+		r.must(err)
+		if want := 50 - 8 - (failures - 1); len(due) != want { // the first sweep took all that may stand in the queue
+			r.Errorf("%d are due still, want %d", len(due), want)
+		}
+	})
+}
+
+// Its messages died with nsqd: the sweeper fills the queue at once, not when the last due_at of those has passed.
+func TestSweepForgetsWhatWasLost(t *testing.T) {
+	bubble(t, keyed(), func(r *rig) {
+		for i := range 50 {
+			r.create(fmt.Sprintf("pi_%02d", i))
+		}
+		pass(intents.Grace + time.Second)
+		var box outbox
+		s := r.sweeper(&box)
+		r.sweeps(s, 8)
+		r.sweeps(s, 0)
+		s.Forget()
+		r.sweeps(s, 8)
+		r.sweeps(s, 0)
 	})
 }
 

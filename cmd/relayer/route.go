@@ -43,8 +43,11 @@ func newRoute(name string, cfg config.Config, store ledger, pub relayer.Publishe
 	r.way = s.way(name, r.way)
 	engine := cfg.Engine(name)
 	engine.Owner, engine.Logger = owner, log
+	r.sweeper = relayer.NewSweeper(engine, store, pub)
 	h := &handler{topic: settings.Topic}
-	if r.consumer, err = nsqworker.New(consumerConfig(cfg, settings, owner, r.log), s.handler(name, h)); err != nil {
+	consume := consumerConfig(cfg, settings, owner, r.log)
+	consume.OnLost = r.sweeper.Forget
+	if r.consumer, err = nsqworker.New(consume, s.handler(name, h)); err != nil {
 		return nil, err
 	}
 	r.probe = relayer.NewProbe(store, r.consumer, r.log)
@@ -52,7 +55,6 @@ func newRoute(name string, cfg config.Config, store ledger, pub relayer.Publishe
 		return nil, err
 	}
 	h.worker = r.worker
-	r.sweeper = relayer.NewSweeper(engine, store, pub)
 	r.observer = relayer.NewObserver(engine, store, store, store, r.way, r.throttle)
 	return r, nil
 }
