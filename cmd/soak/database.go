@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/internal/postgres"
 )
 
@@ -79,16 +80,25 @@ func (d *database) launch(ctx context.Context) (err error) {
 
 // sever ends every connection.
 func (d *database) sever(ctx context.Context) error {
+	return d.order(ctx, "postgres", "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", databaseName)
+}
+
+// hurry has the sweeper look now at what it has put off by minutes, as it does after it was published in vain.
+func (d *database) hurry(ctx context.Context) error {
+	return d.order(ctx, databaseName, "update intents set due_at = clock_timestamp() where due_at > clock_timestamp() and state in ($1, $2)",
+		int(intents.Authorized), int(intents.Settling))
+}
+
+func (d *database) order(ctx context.Context, name, order string, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	db, err := sql.Open("postgres", d.server.DSN("postgres"))
+	db, err := sql.Open("postgres", d.server.DSN(name))
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	_, err = db.ExecContext(ctx, "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", databaseName)
-	if err != nil {
-		return fmt.Errorf("terminate connections: %w", err)
+	if _, err = db.ExecContext(ctx, order, args...); err != nil {
+		return fmt.Errorf("postgres: %w", err)
 	}
 	return nil
 }

@@ -103,15 +103,22 @@ func (s *soak) harass(ctx, working context.Context) error {
 	err := s.mischief.run(during)
 	load.Wait()
 	if err == nil {
-		s.screen.say("  the load has ended and every part is back: waiting until all intents are at rest")
+		s.screen.say("  the load has ended and every part is back: waiting until all intents are at rest; what the sweeper would look at minutes later is due now")
 	}
 	return err
 }
 
+// hurryEvery is how long what is left may take by itself before it is hurried, and hurried again.
+const hurryEvery = 10 * time.Second
+
 // settle waits until all that was begun is stored, and final or in review; or until patience ends.
 func (s *soak) settle(ctx context.Context) error {
-	late := time.Now().Add(s.options.patience)
+	late, hurried := time.Now().Add(s.options.patience), time.Now()
 	for ctx.Err() == nil {
+		if time.Since(hurried) > hurryEvery {
+			_ = s.stack.database.hurry(ctx) // else it takes as long as it takes
+			hurried = time.Now()
+		}
 		n := s.load.stored.Load()
 		if s.look(ctx) == nil && n == int64(len(s.load.all())) && s.atRest() == int(n) {
 			return nil
