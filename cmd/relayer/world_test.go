@@ -44,7 +44,21 @@ const patience = 3 * time.Minute
 
 func newWorld(t *testing.T, faults string) *world {
 	t.Helper()
-	w := &world{t: t, dsn: pgtest.New(t, migrated), dir: t.TempDir()}
+	return newWorldOn(t, faults, pgtest.New(t, migrated))
+}
+
+// newWorldAt is a world on a server of its own, whose database is not migrated yet.
+func newWorldAt(t *testing.T, faults, dsn string) *world {
+	t.Helper()
+	if err := migrated(t.Context(), dsn); err != nil {
+		t.Fatal(err)
+	}
+	return newWorldOn(t, faults, dsn)
+}
+
+func newWorldOn(t *testing.T, faults, dsn string) *world {
+	t.Helper()
+	w := &world{t: t, dsn: dsn, dir: t.TempDir()}
 	spec, err := sink.ParseFaults(faults)
 	w.must(err)
 	w.nsq, err = devnsq.Start(t.Context(), devnsq.Config{})
