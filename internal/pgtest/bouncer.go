@@ -10,6 +10,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -104,6 +105,7 @@ func leash(tb testing.TB, name string, args ...string) (stop func()) {
 	tb.Helper()
 	const script = `"$@" & read -r _; kill $!; wait`
 	cmd := exec.Command("/bin/sh", append([]string{"-c", script, "sh", name}, args...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for us
 	pipe, err := cmd.StdinPipe()
 	if err == nil {
 		err = cmd.Start()
