@@ -31,7 +31,12 @@ type Migration struct {
 // Errors: one that wraps intents.ErrUnavailable when the database cannot be reached; *intents.InvalidError when dsn leads to
 // a pooler in transaction mode. None shows the password of dsn.
 func Migrate(ctx context.Context, dsn string, logger *slog.Logger) ([]Migration, error) {
-	p, err := provider(ctx, dsn, logger)
+	return migrateTo(ctx, dsn, migrations, logger)
+}
+
+// migrateTo takes the steps among files.
+func migrateTo(ctx context.Context, dsn string, files fs.FS, logger *slog.Logger) ([]Migration, error) {
+	p, err := provider(ctx, dsn, files, logger)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +54,7 @@ func Migrate(ctx context.Context, dsn string, logger *slog.Logger) ([]Migration,
 
 // MigrationStatus reads every step, oldest first, and whether it was taken. Errors as [Migrate].
 func MigrationStatus(ctx context.Context, dsn string) ([]Migration, error) {
-	p, err := provider(ctx, dsn, nil)
+	p, err := provider(ctx, dsn, migrations, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +70,7 @@ func MigrationStatus(ctx context.Context, dsn string) ([]Migration, error) {
 	return all, nil
 }
 
-func provider(ctx context.Context, dsn string, logger *slog.Logger) (*goose.Provider, error) {
+func provider(ctx context.Context, dsn string, all fs.FS, logger *slog.Logger) (*goose.Provider, error) {
 	cfg, err := parse(dsn)
 	if err != nil {
 		return nil, err
@@ -79,7 +84,7 @@ func provider(ctx context.Context, dsn string, logger *slog.Logger) (*goose.Prov
 	if err != nil {
 		return nil, err
 	}
-	files, err := fs.Sub(migrations, "migrations")
+	files, err := fs.Sub(all, "migrations")
 	if err != nil {
 		return nil, fmt.Errorf("migrate: %w", err)
 	}
