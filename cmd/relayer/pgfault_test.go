@@ -156,3 +156,37 @@ func (w *world) takeConnections(n int) (back func()) {
 	}
 	return func() { db.Close() }
 }
+
+// Case 48: the backends of two processes are ended again and again, whatever they hold: leases and claims are rows, and end
+// by the clock. Nothing rests on a lock of a session: no advisory lock is ever seen.
+func TestBackendsAreEnded(t *testing.T) {
+	t.Parallel()
+	srv := pgtest.Server(t)
+	w := newWorldAt(t, "slow=100%:300ms", srv.DSN("postgres"))
+	db, err := sql.Open("postgres", w.dsn)
+	w.must(err)
+	defer db.Close()
+	first, second := w.start("run"), w.start("run")
+	ins := demoIntents("cut", 400)
+	w.publish(ins)
+	rounds, settled := 0, 0
+	until(t, "most are settled", func() bool {
+		var locks, ended int
+		w.must(db.QueryRow("select count(*) from pg_locks where locktype = 'advisory'").Scan(&locks))
+		if locks != 0 {
+			t.Errorf("%d advisory locks are held", locks)
+		}
+		if rounds++; rounds%10 == 0 {
+			w.must(db.QueryRow("select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = 'relayer'").Scan(&ended))
+		}
+		w.must(db.QueryRow("select count(*) from intents where state = 5").Scan(&settled))
+		return settled > len(ins)*3/4 && rounds > 30
+	})
+	until(t, "the test's own store is back", func() bool { return w.store.Ping(t.Context()) == nil })
+	w.settles(ins)
+	for _, p := range []*program{first, second} {
+		p.says("connection dropped")
+		p.signal(syscall.SIGTERM)
+		p.exits(exitOK)
+	}
+}
