@@ -41,7 +41,7 @@ func TestPoolerInTransactionMode(t *testing.T) {
 				}
 			}
 			db := database(t, dsn)
-			for _, setting := range strings.Split(ours, ",") {
+			for setting := range strings.SplitSeq(ours, ",") {
 				if got := ask[string](t, db, "select source from pg_settings where name = '"+setting+"'"); got != "default" {
 					t.Errorf("%s in the pooler's session comes from %s", setting, got)
 				}

@@ -10,6 +10,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -71,17 +72,18 @@ func writeBouncer(dir string, srv *postgres.Server, settings []string) error {
 	if server.Password != "" {
 		password = " password=" + server.Password
 	}
-	text := fmt.Sprintf("[databases]\n* = host=%s port=%d user=%s%s\n[pgbouncer]\nlisten_addr =\nlisten_port = 5432\n"+
+	var text strings.Builder
+	fmt.Fprintf(&text, "[databases]\n* = host=%s port=%d user=%s%s\n[pgbouncer]\nlisten_addr =\nlisten_port = 5432\n"+
 		"unix_socket_dir = %s\nauth_type = any\nlogfile = %s/log\nmax_client_conn = 500\n",
 		server.Host, server.Port, server.User, password, dir, dir)
 	for i := 0; i < len(settings); i += 2 {
-		text += settings[i] + " = " + settings[i+1] + "\n"
+		fmt.Fprintf(&text, "%s = %s\n", settings[i], settings[i+1])
 	}
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
 	file := filepath.Join(dir, "pgbouncer.ini")
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil || srv.User() == "" {
+	if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil || srv.User() == "" {
 		return err
 	}
 	return give(dir, srv.User())
