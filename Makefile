@@ -16,7 +16,7 @@ dev: build postgres ## everything on this machine, money moving: make dev ARGS='
 	@bin/relayer dev $(ARGS)
 
 .PHONY: test
-test: postgres ## every test, against real parts it starts itself
+test: postgres faults ## every test, against real parts it starts itself
 	$(GO) test -race -shuffle=on -timeout 20m ./...
 	$(GO) test -timeout 10m ./relayer/simtest
 
@@ -61,3 +61,7 @@ bench-evm: postgres ## the relayer against a bare loop of eth_sendRawTransaction
 .PHONY: postgres
 postgres: ## install a Postgres server, if there is none
 	@.ci/postgres
+
+.PHONY: faults
+faults: ## install pgbouncer and libfaketime, which tests break Postgres with, if they are not there
+	@.ci/faults

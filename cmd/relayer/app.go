@@ -127,5 +127,6 @@ func (a *app) open(ctx context.Context) (store, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	return a.parts.open(ctx, dsn, a.actor(), a.logger(slog.LevelWarn))
+	s, err := a.parts.open(ctx, dsn, a.actor(), a.logger(slog.LevelWarn))
+	return s, settingError(err)
 }

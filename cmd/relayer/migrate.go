@@ -36,7 +36,7 @@ func (migrateUpCmd) Run(a *app) error {
 	if err == nil && len(steps) == 0 {
 		fmt.Fprintln(a.stdout, "no migrations to apply")
 	}
-	return err
+	return settingError(err)
 }
 
 type migrateStatusCmd struct{}
@@ -51,7 +51,7 @@ func (migrateStatusCmd) Run(a *app) error {
 	defer stop()
 	steps, err := a.parts.migrations(ctx, dsn)
 	if err != nil {
-		return err
+		return settingError(err)
 	}
 	outstanding, err := printSteps(newTable(a.stdout, "VERSION", "NAME", "APPLIED"), steps)
 	if err == nil && outstanding > 0 {

@@ -68,28 +68,18 @@ func parse(dsn string) (pq.Config, error) {
 	cfg.TargetSessionAttrs = cmp.Or(cfg.TargetSessionAttrs, pq.TargetSessionAttrsReadWrite)
 	cfg.ApplicationName = cmp.Or(cfg.ApplicationName, "relayer")
 	cfg.ConnectTimeout = cmp.Or(cfg.ConnectTimeout, 5*time.Second)
-	setting(&cfg, "timezone", "UTC")
 	return cfg, nil
 }
 
-// setting sets a server setting for the session unless the DSN sets it.
-func setting(cfg *pq.Config, name, value string) {
-	if cfg.Runtime == nil {
-		cfg.Runtime = map[string]string{}
-	}
-	if _, set := cfg.Runtime[name]; !set {
-		cfg.Runtime[name] = value
-	}
-}
-
-// settings of every connection that writes: a lock is waited for 1 s, and a transaction whose client has gone without a
-// word gives its locks back after 5 s.
-func writing(cfg pq.Config) pq.Config {
+// writing is every session that writes: a lock is waited for 1 s, and a transaction whose client has gone without a word
+// gives its locks back after 5 s.
+func writing(cfg pq.Config) session {
 	cfg = cfg.Clone()
 	cfg.BinaryParameters = true // []byte goes out in binary format: see wire.go
-	setting(&cfg, "lock_timeout", "1s")
-	setting(&cfg, "idle_in_transaction_session_timeout", "5s")
-	return cfg
+	s := ordinary(cfg)
+	s.set("lock_timeout", "1s")
+	s.set("idle_in_transaction_session_timeout", "5s")
+	return s
 }
 
 // committing adds what the committers need. Their statements are prepared and planned once, so that no plan depends on
@@ -97,12 +87,12 @@ func writing(cfg pq.Config) pq.Config {
 // theirs reaches its rows by index, one by one.
 //
 // No statement takes longer than a commit may: the server ends it then.
-func committing(cfg pq.Config, timeout time.Duration) pq.Config {
-	cfg = writing(cfg)
-	setting(&cfg, "statement_timeout", strconv.FormatInt(max(timeout.Milliseconds(), 1), 10))
-	setting(&cfg, "plan_cache_mode", "force_generic_plan")
-	setting(&cfg, "enable_seqscan", "off")
-	setting(&cfg, "enable_hashjoin", "off")
-	setting(&cfg, "enable_mergejoin", "off")
-	return cfg
+func committing(cfg pq.Config, timeout time.Duration) session {
+	s := writing(cfg)
+	s.set("statement_timeout", strconv.FormatInt(max(timeout.Milliseconds(), 1), 10))
+	s.set("plan_cache_mode", "force_generic_plan")
+	s.set("enable_seqscan", "off")
+	s.set("enable_hashjoin", "off")
+	s.set("enable_mergejoin", "off")
+	return s
 }

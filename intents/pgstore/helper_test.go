@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"testing"
 	"time"
 
@@ -108,4 +109,12 @@ func events(tb testing.TB, s *Store, id string) int {
 func waitsForLock(tb testing.TB, db *sql.DB) bool {
 	tb.Helper()
 	return ask[int](tb, db, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") > 0
+}
+
+// sqlOpen opens a pool of a connector.
+func sqlOpen(tb testing.TB, c driver.Connector) *sql.DB {
+	tb.Helper()
+	db := sql.OpenDB(c)
+	tb.Cleanup(func() { db.Close() })
+	return db
 }

@@ -32,6 +32,7 @@ type link struct {
 	db    *sql.DB // keeps no connection idle: what is closed is gone
 	log   *slog.Logger
 	conn  *sql.Conn
+	pid   int // of the session that the statements are prepared in
 	stmts map[string]*sql.Stmt
 
 	memory *memory
@@ -56,14 +57,26 @@ func (l *link) open(ctx context.Context) error {
 	if l.down != nil && time.Now().Before(l.retry) {
 		return unavailable(l.down)
 	}
-	conn, err := l.db.Conn(ctx)
+	conn, pid, err := l.dial(ctx)
 	if err != nil {
 		l.pause = min(max(2*l.pause, firstPause), mostPause)
 		l.down, l.retry = err, time.Now().Add(l.pause)
 		return unavailable(err)
 	}
-	l.conn, l.stmts, l.down, l.pause = conn, map[string]*sql.Stmt{}, nil, 0
+	l.conn, l.pid, l.stmts, l.down, l.pause = conn, pid, map[string]*sql.Stmt{}, nil, 0
 	return nil
+}
+
+func (l *link) dial(ctx context.Context) (*sql.Conn, int, error) {
+	conn, err := l.db.Conn(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	pid, err := backend(ctx, conn, "")
+	if err != nil {
+		_ = conn.Close() // what counts is why it is of no use
+	}
+	return conn, pid, err
 }
 
 // drop gives the connection up. A transaction on it is rolled back by the server, unless its COMMIT is on the way.
@@ -128,7 +141,7 @@ func (l *link) begun(ctx context.Context, f func(context.Context) error) error {
 			l.drop()
 		}
 	}()
-	err := l.exec("begin")
+	err := l.begin()
 	if err == nil {
 		err = f(ctx)
 	}
@@ -137,6 +150,20 @@ func (l *link) begun(ctx context.Context, f func(context.Context) error) error {
 	}
 	returned = true
 	return err
+}
+
+// begin begins a transaction, in the session it must be in: in another one our statements may be somebody else's (case 47).
+func (l *link) begin() error {
+	var pid int
+	if err := l.conn.QueryRowContext(context.Background(), "begin; select pg_backend_pid()").Scan(&pid); err != nil {
+		return err
+	}
+	if pid != l.pid {
+		l.log.Error("connection dropped", "error", errPooled)
+		l.drop()
+		return &verdictError{unavailable(errPooled)}
+	}
+	return nil
 }
 
 // exec runs a statement without arguments by the simple protocol. database/sql repeats nothing on a connection that is

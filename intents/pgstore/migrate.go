@@ -10,7 +10,6 @@ import (
 	"path"
 	"time"
 
-	"github.com/lib/pq"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 )
@@ -26,13 +25,18 @@ type Migration struct {
 }
 
 // Migrate brings the schema up to this version and returns the steps it took; none when there was nothing to do. It may
-// run twice and from several processes at once: they wait for each other on a session lock, so dsn must lead to Postgres
-// itself, not to a pooler in transaction mode. A step that waits longer than 5 s for a table gives up, and with it the
-// traffic that queues behind it goes on.
+// run twice and from several processes at once: they wait for each other on a session lock. A step that waits longer than
+// 5 s for a table gives up, and with it the traffic that queues behind it goes on.
 //
-// Errors: one that wraps intents.ErrUnavailable when the database cannot be reached. None shows the password of dsn.
+// Errors: one that wraps intents.ErrUnavailable when the database cannot be reached; *intents.InvalidError when dsn leads to
+// a pooler in transaction mode. None shows the password of dsn.
 func Migrate(ctx context.Context, dsn string, logger *slog.Logger) ([]Migration, error) {
-	p, err := provider(dsn, logger)
+	return migrateTo(ctx, dsn, migrations, logger)
+}
+
+// migrateTo takes the steps among files.
+func migrateTo(ctx context.Context, dsn string, files fs.FS, logger *slog.Logger) ([]Migration, error) {
+	p, err := provider(ctx, dsn, files, logger)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +54,7 @@ func Migrate(ctx context.Context, dsn string, logger *slog.Logger) ([]Migration,
 
 // MigrationStatus reads every step, oldest first, and whether it was taken. Errors as [Migrate].
 func MigrationStatus(ctx context.Context, dsn string) ([]Migration, error) {
-	p, err := provider(dsn, nil)
+	p, err := provider(ctx, dsn, migrations, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -66,17 +70,21 @@ func MigrationStatus(ctx context.Context, dsn string) ([]Migration, error) {
 	return all, nil
 }
 
-func provider(dsn string, logger *slog.Logger) (*goose.Provider, error) {
+func provider(ctx context.Context, dsn string, all fs.FS, logger *slog.Logger) (*goose.Provider, error) {
 	cfg, err := parse(dsn)
 	if err != nil {
 		return nil, err
 	}
-	setting(&cfg, "lock_timeout", "5s")
-	connector, err := pq.NewConnectorConfig(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("migrate: %w", err)
+	if err := sessions(ctx, cfg); err != nil {
+		return nil, err
 	}
-	files, err := fs.Sub(migrations, "migrations")
+	migrating := ordinary(cfg)
+	migrating.set("lock_timeout", "5s")
+	connector, err := migrating.connector(nil)
+	if err != nil {
+		return nil, err
+	}
+	files, err := fs.Sub(all, "migrations")
 	if err != nil {
 		return nil, fmt.Errorf("migrate: %w", err)
 	}

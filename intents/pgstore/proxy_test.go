@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -19,6 +20,8 @@ const (
 	cutAfter        // the server commits, the answer is lost
 	cutForGood      // as cutAfter, and nobody gets through any more
 	swallowed       // nothing breaks, nothing arrives
+	mute            // the server commits, its answer is never told, nothing breaks
+	heldUp          // what the test does comes first, then the server sees it
 )
 
 // proxy stands between a store and its server and breaks connections at COMMIT.
@@ -26,8 +29,9 @@ type proxy struct {
 	server string // address of the server's socket
 
 	mu    sync.Mutex
-	fate  fate // of the next COMMIT; then it is passes again
-	shut  bool // nobody gets through
+	fate  fate   // of the next COMMIT; then it is passes again
+	shut  bool   // nobody gets through
+	first func() // what comes before a COMMIT that is held
 	cuts  int
 	conns map[net.Conn]bool
 }
@@ -80,13 +84,27 @@ func (p *proxy) accept(l net.Listener, network string, running *sync.WaitGroup) 
 			}
 			continue
 		}
-		running.Go(func() { p.forward(client, server) })
+		told := &gag{Writer: client}
+		running.Go(func() { p.forward(client, server, told) })
 		running.Go(func() {
-			_, _ = io.Copy(client, server) // ends with either side
+			_, _ = io.Copy(told, server) // ends with either side
 			client.Close()
 			server.Close()
 		})
 	}
+}
+
+// gag passes on what a server says, until nothing more is to be heard of it.
+type gag struct {
+	io.Writer
+	shut atomic.Bool
+}
+
+func (g *gag) Write(b []byte) (int, error) {
+	if g.shut.Load() {
+		return len(b), nil
+	}
+	return g.Writer.Write(b)
 }
 
 func (p *proxy) admit(client, server net.Conn) bool {
@@ -100,7 +118,7 @@ func (p *proxy) admit(client, server net.Conn) bool {
 }
 
 // forward copies what the client sends, and looks for COMMIT: a simple query is one write of the driver.
-func (p *proxy) forward(client, server net.Conn) {
+func (p *proxy) forward(client, server net.Conn, told *gag) {
 	defer client.Close()
 	defer server.Close()
 	buf := make([]byte, 64<<10)
@@ -122,11 +140,15 @@ func (p *proxy) forward(client, server net.Conn) {
 			return
 		case cutAfter, cutForGood:
 			client.Close()
+		case mute:
+			told.shut.Store(true)
+		case heldUp:
+			p.first()
 		}
 		if _, err := server.Write(buf[:n]); err != nil {
 			return
 		}
-		if f != passes {
+		if f == cutAfter || f == cutForGood {
 			_, _ = io.ReadFull(server, buf[:1]) // the server has answered, or the copier of answers got it
 			return
 		}

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lib/pq"
-
 	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/internal/pgtest"
 )
@@ -83,7 +81,7 @@ func TestPlansOfAnEmptyDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	connector, err := pq.NewConnectorConfig(committing(cfg, time.Second))
+	connector, err := committing(cfg, time.Second).connector(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

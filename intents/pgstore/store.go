@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
-	"github.com/lib/pq"
 
 	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/internal/batch"
@@ -38,22 +37,24 @@ type Store struct {
 // Open connects to a migrated database and starts four committers: reads, claims, attaches and results, each with a
 // connection of its own. Close the store when it is no longer used.
 //
-// Errors: one that wraps intents.ErrUnavailable when the database cannot be reached or written to. None shows the
-// password of the DSN.
+// Errors: one that wraps intents.ErrUnavailable when the database cannot be reached or written to; *intents.InvalidError
+// when a pooler lends sessions for a transaction only. None shows the password of the DSN.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	cfg = cfg.withDefaults()
 	dsn, err := parse(cfg.DSN)
 	if err != nil {
 		return nil, err
 	}
-	committers, err := pq.NewConnectorConfig(committing(dsn, cfg.CommitTimeout))
-	if err != nil {
-		return nil, fmt.Errorf("database url: %w", err)
+	if err := sessions(ctx, dsn); err != nil {
+		return nil, err
 	}
-	committers.Dialer(&dialer{patience: cfg.CommitTimeout + margin})
-	rest, err := pq.NewConnectorConfig(writing(dsn))
+	committers, err := committing(dsn, cfg.CommitTimeout).connector(&dialer{patience: cfg.CommitTimeout + margin})
 	if err != nil {
-		return nil, fmt.Errorf("database url: %w", err)
+		return nil, err
+	}
+	rest, err := writing(dsn).connector(nil)
+	if err != nil {
+		return nil, err
 	}
 	m := &memory{owner: cfg.Actor, log: cfg.Logger}
 	s := &Store{cfg: cfg, memory: m, committing: sql.OpenDB(&remembering{committers, m}), pool: sqlx.NewDb(sql.OpenDB(&remembering{rest, m}), "postgres")}

@@ -14,13 +14,15 @@ import (
 	"github.com/nsqrelayer/relayer/internal/pgtest"
 )
 
-// Case 38: a commit whose answer is lost is found out, and nothing is written twice.
-func TestLostAnswers(t *testing.T) {
-	ops := []struct {
-		name    string
-		prepare func(*testing.T, *Store) func() error // makes what is needed and returns the commit to be broken
-		check   func(*testing.T, *Store)
-	}{
+// commitOp is one kind of commit, to be broken in a test.
+type commitOp struct {
+	name    string
+	prepare func(*testing.T, *Store) func() error // makes what is needed and returns the commit
+	check   func(*testing.T, *Store)              // wants it written, once
+}
+
+func commitOps() []commitOp {
+	return []commitOp{
 		{"take", func(_ *testing.T, s *Store) func() error {
 			return func() error {
 				in := someIntent("pi_1", 0)
@@ -71,7 +73,11 @@ func TestLostAnswers(t *testing.T) {
 			}
 		}, func(t *testing.T, s *Store) { stands(t, s, intents.Failed, 3, 3) }},
 	}
-	for _, op := range ops {
+}
+
+// Case 38: a commit whose answer is lost is found out, and nothing is written twice.
+func TestLostAnswers(t *testing.T) {
+	for _, op := range commitOps() {
 		for name, f := range map[string]fate{"before": cutBefore, "after": cutAfter} {
 			t.Run(op.name+" cut "+name+" the commit (case 38)", func(t *testing.T) {
 				t.Parallel()

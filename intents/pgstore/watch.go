@@ -10,9 +10,9 @@ import (
 )
 
 var (
-	watchedIntents = reading(`select * from intents where route = $1 and watch_at is not null and watch_at <= clock_timestamp()
+	watchedIntents = reading(`select * from intents where route = $1 and watch_at is not null and watch_at <= (select clock_timestamp())
  and stored > 0 and state between 1 and 8 order by watch_at, key limit $2`)
-	openFillers = `select key, scope, number, watch_at from slots where route = $1 and watch_at is not null and watch_at <= clock_timestamp()
+	openFillers = `select key, scope, number, watch_at from slots where route = $1 and watch_at is not null and watch_at <= (select clock_timestamp())
  and filler and closed_at is null order by watch_at, key limit $2`
 )
 

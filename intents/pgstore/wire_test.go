@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lib/pq"
-
 	"github.com/nsqrelayer/relayer/internal/pgtest"
 )
 
@@ -18,7 +16,7 @@ func TestArraysArrive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	connector, err := pq.NewConnectorConfig(writing(cfg))
+	connector, err := writing(cfg).connector(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

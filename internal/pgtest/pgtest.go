@@ -64,10 +64,16 @@ func drop(tb testing.TB, h *host, name string) {
 // name, value, name, value. RELAYER_TEST_DSN does not matter here.
 func Server(tb testing.TB, settings ...string) *postgres.Server {
 	tb.Helper()
+	return serve(tb, nil, settings)
+}
+
+// serve starts a server with more in its environment.
+func serve(tb testing.TB, env, settings []string) *postgres.Server {
+	tb.Helper()
 	if len(settings)%2 != 0 {
 		tb.Fatalf("pgtest: odd number of settings: %q", settings)
 	}
-	cfg := postgres.Config{NoSync: true, Settings: map[string]string{}}
+	cfg := postgres.Config{NoSync: true, Env: env, Settings: map[string]string{}}
 	for i := 0; i < len(settings); i += 2 {
 		cfg.Settings[settings[i]] = settings[i+1]
 	}

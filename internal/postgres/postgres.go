@@ -34,6 +34,9 @@ type Config struct {
 	// Settings are further server settings, for example {"wal_level": "logical"}. They win over ours.
 	Settings map[string]string
 
+	// Env is more of the server's environment, as name=value.
+	Env []string
+
 	// NoSync turns fsync off: fast, and for data nobody needs after a crash of the machine. Default is on.
 	NoSync bool
 

@@ -19,9 +19,9 @@ type process struct {
 	err  error         // of Wait; to be read after done
 }
 
-func launch(cmd *exec.Cmd, run account) (*process, error) {
+func launch(cmd *exec.Cmd, run account, env ...string) (*process, error) {
 	cmd.SysProcAttr = procAttr(run.credential())
-	cmd.Env = serverEnv()
+	cmd.Env = append(serverEnv(), env...)
 	p := &process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
 	go p.wait(started)

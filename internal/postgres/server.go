@@ -55,7 +55,7 @@ func (s *Server) exec() error {
 	defer log.Close()
 	cmd := exec.Command(s.cfg.Binaries.Postgres(), s.args()...)
 	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, s.dir.path
-	if s.proc, err = launch(cmd, s.run); err != nil {
+	if s.proc, err = launch(cmd, s.run, s.cfg.Env...); err != nil {
 		return fmt.Errorf("postgres: start: %w", err)
 	}
 	return nil

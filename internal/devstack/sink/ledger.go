@@ -131,3 +131,9 @@ func (l *ledger) counts() map[string]int {
 	defer l.mu.Unlock()
 	return maps.Clone(l.effects)
 }
+
+func (l *ledger) called() map[string]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.calls)
+}

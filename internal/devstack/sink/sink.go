@@ -69,6 +69,9 @@ func Start(ctx context.Context, cfg Config) (*Sink, error) {
 // Effects counts what was done, by idempotency key: 1 each, if all is well.
 func (s *Sink) Effects() map[string]int { return s.ledger.counts() }
 
+// Calls counts the calls that came, by idempotency key, whatever became of them.
+func (s *Sink) Calls() map[string]int { return s.ledger.called() }
+
 // Stop lets answers under way out for up to 5 s, ends those that wait and closes. It may be called twice.
 func (s *Sink) Stop() (err error) {
 	s.stop.Do(func() {

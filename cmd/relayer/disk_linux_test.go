@@ -1,0 +1,107 @@
+package main
+
+import (
+	"database/sql"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/lib/pq"
+
+	"github.com/nsqrelayer/relayer/intents"
+	"github.com/nsqrelayer/relayer/internal/pgtest"
+)
+
+// Case 90: the disk under all tables is full (53100). K1: what comes then is not stored, and its message not finished. K4: an
+// intent cannot be claimed, so nothing is sent. K6: what was sent already is kept in memory and written when there is room
+// again. Then all is settled; each payment was asked for once.
+func TestDiskIsFull(t *testing.T) {
+	t.Parallel()
+	srv := pgtest.Server(t, "autovacuum", "off")
+	disk := pgtest.NewDisk(t, srv, 64)
+	admin(t, srv.DSN("postgres"), "create tablespace small location '"+disk.Dir+"'", "create database tight tablespace small")
+	w := newWorldAt(t, "", srv.DSN("tight"))
+	late := newLateProvider(t, w.sink.URL)
+	p := startProgramIn(t, []string{"RELAYER_ROUTES_WEBHOOKS_URL=" + late.URL}, "run", "--config", w.config,
+		"--drain-timeout", "5m", "--set", "routes.webhooks.submit-timeout=4m")
+	sent, stored, fresh := ofRoute("webhooks", "k6", 10), ofRoute("webhooks", "k4", 10), ofRoute("webhooks", "k1", 10)
+	w.publish(sent)
+	until(t, "all are under way", func() bool { return len(w.sink.Calls()) == len(sent) })
+	for _, in := range stored {
+		_, err := w.store.Create(t.Context(), in, true, "test")
+		w.must(err)
+	}
+	disk.Fill()
+	useUp(t, w.dsn)
+	w.publish(stored)
+	w.publish(fresh)
+	late.answer()
+	p.says("53100")
+	p.says("result not written yet")
+	p.says(`"store call put off","route":"webhooks","step":"claim"`)
+	p.says(`"store call put off","route":"webhooks","step":"take"`)
+	if n := w.states(); len(w.sink.Calls()) != len(sent) || n[intents.Settling] != len(sent) || n[intents.Authorized] != len(stored) {
+		t.Errorf("on a full disk the provider was called for %d, and states are %v", len(w.sink.Calls()), n)
+	}
+	disk.Free()
+	ins := slices.Concat(sent, stored, fresh)
+	w.settles(ins)
+	w.calledOnce(ins)
+	p.signal(syscall.SIGTERM)
+	p.exits(exitOK)
+}
+
+// useUp uses up the room that is left in the pages of the table that every change is written to: a row that is taken back
+// leaves its place taken until a vacuum comes, also where an index had no room for it.
+func useUp(t *testing.T, dsn string) {
+	t.Helper()
+	db, err := sql.Open("postgres", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	_, err = db.ExecContext(t.Context(), `do $$
+declare refused text;
+begin
+ loop
+  begin
+   insert into intent_events (intent, version, n, at, kind, from_state, to_state, actor) values (-random() * 1e15, 1, 0, now(), 1, 1, 1, 'x');
+  exception when disk_full then
+   get stacked diagnostics refused = message_text;
+   exit when position(pg_relation_filepath('intent_events') in refused) > 0;
+  end;
+ end loop;
+ raise exception 'all is taken back';
+end $$`)
+	if refused := pq.As(err); refused == nil || refused.Code != "P0001" {
+		t.Fatalf("use up the disk: %v", err)
+	}
+}
+
+// lateProvider stands before the payment provider and keeps its answers back.
+type lateProvider struct {
+	URL    string
+	answer func()
+}
+
+func newLateProvider(t *testing.T, sink string) *lateProvider {
+	t.Helper()
+	to, err := url.Parse(sink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := make(chan struct{})
+	proxy := &httputil.ReverseProxy{
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		ModifyResponse: func(*http.Response) error { <-open; return nil },
+	}
+	s := httptest.NewServer(proxy)
+	l := &lateProvider{URL: s.URL + "/payments", answer: sync.OnceFunc(func() { close(open) })}
+	t.Cleanup(func() { l.answer(); s.Close() })
+	return l
+}
