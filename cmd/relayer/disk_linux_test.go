@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/internal/pgtest"
+	"github.com/nsqrelayer/relayer/internal/postgres"
 )
 
 // Case 90: the disk under all tables is full (53100). K1: what comes then is not stored, and its message not finished. K4: an
@@ -104,4 +107,75 @@ func newLateProvider(t *testing.T, sink string) *lateProvider {
 	l := &lateProvider{URL: s.URL + "/payments", answer: sync.OnceFunc(func() { close(open) })}
 	t.Cleanup(func() { l.answer(); s.Close() })
 	return l
+}
+
+// Case 90: the disk under the write-ahead log is full, and the server panics and cannot even start again. What was sent by
+// then is kept in memory until there is room and a server; nothing is sent twice.
+func TestServerPanicsOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	srv := pgtest.Server(t)
+	disk := pgtest.NewDisk(t, srv, 64)
+	moveLog(t, srv, disk)
+	w := newWorldAt(t, "", srv.DSN("postgres"))
+	late := newLateProvider(t, w.sink.URL)
+	p := startProgramIn(t, []string{"RELAYER_ROUTES_WEBHOOKS_URL=" + late.URL}, "run", "--config", w.config,
+		"--drain-timeout", "5m", "--set", "routes.webhooks.submit-timeout=4m")
+	ins := ofRoute("webhooks", "wal", 20)
+	w.publish(ins[:10])
+	until(t, "all are under way", func() bool { return len(w.sink.Calls()) == 10 })
+	disk.Fill()
+	panicked(t, w.dsn)
+	until(t, "the server has given up", func() bool {
+		select {
+		case <-srv.Done():
+			return true
+		default:
+			return false
+		}
+	})
+	w.publish(ins[10:])
+	late.answer()
+	p.says("result not written yet")
+	p.says("still away")
+	if n := len(w.sink.Calls()); n != 10 {
+		t.Errorf("without a server the provider was called for %d", n)
+	}
+	disk.Free()
+	w.must(srv.Launch(t.Context()))
+	until(t, "the test's own store is back", func() bool { return w.store.Ping(t.Context()) == nil })
+	w.settles(ins)
+	w.calledOnce(ins)
+	p.signal(syscall.SIGTERM)
+	p.exits(exitOK)
+}
+
+// moveLog moves a server's write-ahead log to a disk.
+func moveLog(t *testing.T, srv *postgres.Server, disk *pgtest.Disk) {
+	t.Helper()
+	log := filepath.Join(srv.Dir(), "data", "pg_wal")
+	if err := srv.Halt(); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"cp", "-a", log + "/.", disk.Dir}, {"rm", "-r", log}, {"ln", "-s", disk.Dir, log}} {
+		if said, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v: %s", args, err, said)
+		}
+	}
+	if err := srv.Launch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// panicked goes on to the next file of the log until there is none.
+func panicked(t *testing.T, dsn string) {
+	t.Helper()
+	db, err := sql.Open("postgres", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	until(t, "the server panics", func() bool {
+		_, err := db.ExecContext(t.Context(), "select pg_logical_emit_message(false, 'x', 'x'), pg_switch_wal()")
+		return err != nil
+	})
 }
