@@ -3,11 +3,12 @@ package nsqtest
 import (
 	"bytes"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 )
 
-// Proxy stands between a client and an nsqd and breaks connections on demand.
+// Proxy stands between a client and a server, an nsqd or any other, and breaks connections on demand.
 type Proxy struct {
 	target string
 	ln     net.Listener
@@ -28,7 +29,7 @@ type trap struct {
 
 type pair struct{ client, server net.Conn }
 
-// StartProxy listens on 127.0.0.1 and forwards to target. It ends with the test.
+// StartProxy listens on 127.0.0.1 and forwards to target, host:port or the path of a unix socket. It ends with the test.
 func StartProxy(tb testing.TB, target string) *Proxy {
 	tb.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -150,13 +151,20 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
-		server, err := net.Dial("tcp", p.target)
+		server, err := net.Dial(network(p.target), p.target)
 		if err != nil {
 			(&pair{client: client}).reset()
 			continue
 		}
 		p.serve(&pair{client: client, server: server})
 	}
+}
+
+func network(target string) string {
+	if strings.HasPrefix(target, "/") {
+		return "unix"
+	}
+	return "tcp"
 }
 
 func (p *Proxy) serve(c *pair) {
@@ -210,7 +218,9 @@ func (c *pair) reset() {
 	for _, conn := range []net.Conn{c.client, c.server} {
 		if tcp, ok := conn.(*net.TCPConn); ok {
 			tcp.SetLinger(0)
-			tcp.Close()
+		}
+		if conn != nil {
+			conn.Close()
 		}
 	}
 }
