@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/nsqrelayer/relayer/intents"
+)
+
+// shortTerms make claims, leases and drains end soon.
+func shortTerms(more ...string) []string {
+	args := []string{"run", "--drain-timeout", "3s"}
+	for _, route := range []string{"payouts", "webhooks"} {
+		for _, set := range []string{"prepare-timeout=1s", "submit-timeout=1s", "store-timeout=1s", "msg-timeout=3s"} {
+			args = append(args, "--set", "routes."+route+"."+set)
+		}
+	}
+	return append(args, more...)
+}
+
+// stored puts intents into Postgres, as relayer submit does, and publishes references to them.
+func (w *world) stored(ins []intents.Intent) {
+	w.t.Helper()
+	for _, in := range ins {
+		w.create(in)
+		body, err := intents.EncodeReference(in.ID)
+		w.must(err)
+		w.must(w.pub.Publish(w.t.Context(), "intents."+in.Route, body))
+	}
+}
+
+func (w *world) create(in intents.Intent) {
+	w.t.Helper()
+	_, err := w.store.Create(w.t.Context(), in, true, "test")
+	w.must(err)
+}
+
+// hurry lets the minute pass after which the sweeper publishes what nobody took.
+func (w *world) hurry() {
+	w.t.Helper()
+	db, err := sql.Open("postgres", w.dsn)
+	w.must(err)
+	defer db.Close()
+	_, err = db.ExecContext(w.t.Context(), "update intents set due_at = now() where state = $1 and due_at > now()", int(intents.Authorized))
+	w.must(err)
+}
+
+// settles waits until all are settled, and lets minutes pass meanwhile: a publish that failed is tried a minute later.
+func (w *world) settles(ins []intents.Intent) {
+	w.t.Helper()
+	hurried := time.Now()
+	until(w.t, "all are settled", func() bool {
+		if time.Since(hurried) > 2*time.Second {
+			w.hurry()
+			hurried = time.Now()
+		}
+		return w.states()[intents.Settled] == len(ins)
+	})
+}
+
+// once wants each intent's effect to have happened once, and the sums to add up.
+func (w *world) once(ins []intents.Intent) {
+	w.t.Helper()
+	if effects, twice := w.effects(ins); effects != len(ins) || twice != 0 {
+		w.t.Errorf("effects %d, twice %d, want %d and 0", effects, twice, len(ins))
+	}
+	w.audited()
+}
+
+// drains stops a program that has nothing to cut.
+func (p *program) drains() {
+	p.t.Helper()
+	p.signal(syscall.SIGTERM)
+	p.exits(exitOK)
+}
+
+// says waits until a program's log has a text n times.
+func (p *program) says(text string, n int) {
+	p.t.Helper()
+	until(p.t, "the log to say "+text, func() bool { return p.said(text) >= n || p.ended() })
+	if got := p.said(text); got < n {
+		p.t.Fatalf("the log says %q %d times, want %d, and it has ended", text, got, n)
+	}
+}
+
+func (p *program) said(text string) int { return strings.Count(p.stderr.String(), text) }
+
+// claimsSince counts an owner's claims from a moment on.
+func (w *world) claimsSince(ins []intents.Intent, at time.Time, by string) int {
+	w.t.Helper()
+	n := 0
+	for _, in := range ins {
+		events, err := w.store.Events(context.WithoutCancel(w.t.Context()), in.ID)
+		w.must(err)
+		for _, e := range events {
+			if e.To == intents.Settling && e.From != intents.Settling && e.Actor == by && e.At.After(at) {
+				n++
+			}
+		}
+	}
+	return n
+}
