@@ -1,13 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"net/url"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
+	"github.com/nsqrelayer/relayer/internal/nsqtest"
 )
 
 // shortTerms make claims, leases and drains end soon.
@@ -102,4 +107,45 @@ func (w *world) claimsSince(ins []intents.Intent, at time.Time, by string) int {
 		}
 	}
 	return n
+}
+
+func pid(n int) string { return strconv.Itoa(n) }
+
+// postgresProxy stands before the world's database; the DSN goes through it.
+func (w *world) postgresProxy() (proxy *nsqtest.Proxy, dsn string) {
+	w.t.Helper()
+	u, err := url.Parse(w.dsn)
+	w.must(err)
+	q, target := u.Query(), u.Host
+	if dir := q.Get("host"); dir != "" {
+		target = filepath.Join(dir, ".s.PGSQL."+cmp.Or(u.Port(), "5432"))
+	}
+	proxy = nsqtest.StartProxy(w.t, target)
+	if user := q.Get("user"); user != "" {
+		u.User = url.User(user)
+	}
+	q.Del("host")
+	q.Del("user")
+	u.Host, u.RawQuery = proxy.Addr(), q.Encode()
+	return proxy, u.String()
+}
+
+// nodeProxy stands before the chain.
+func (w *world) nodeProxy() *nsqtest.Proxy {
+	return nsqtest.StartProxy(w.t, strings.TrimPrefix(w.chain.URL, "http://"))
+}
+
+// rpcEnv has a program ask the chain through a proxy: URLs that may hold secrets are no flags.
+func rpcEnv(p *nsqtest.Proxy) string { return "RELAYER_ROUTES_PAYOUTS_RPC_URL=http://" + p.Addr() }
+
+// hookEnv does so for the provider.
+func hookEnv(p *nsqtest.Proxy) []string {
+	base := "http://" + p.Addr()
+	return []string{"RELAYER_ROUTES_WEBHOOKS_URL=" + base + "/payments", "RELAYER_ROUTES_WEBHOOKS_LOOKUP=" + base + "/lookup/{id}"}
+}
+
+// startIn is start with more in the environment.
+func (w *world) startIn(env []string, args ...string) *program {
+	w.t.Helper()
+	return startProgramIn(w.t, env, append(args, "--config", w.config)...)
 }

@@ -224,3 +224,10 @@ func (c *pair) reset() {
 		}
 	}
 }
+
+// Conns is how many connections stand now.
+func (p *Proxy) Conns() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.pairs)
+}
