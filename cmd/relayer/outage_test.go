@@ -43,13 +43,14 @@ func (w *world) create(in intents.Intent) {
 	w.must(err)
 }
 
-// hurry lets the minute pass after which the sweeper publishes what nobody took.
+// hurry lets the minutes pass after which the sweeper publishes what nobody took, and what a dead process has left.
 func (w *world) hurry() {
 	w.t.Helper()
 	db, err := sql.Open("postgres", w.dsn)
 	w.must(err)
 	defer db.Close()
-	_, err = db.ExecContext(w.t.Context(), "update intents set due_at = now() where state = $1 and due_at > now()", int(intents.Authorized))
+	_, err = db.ExecContext(w.t.Context(), "update intents set due_at = now() where state in ($1, $2) and due_at > now()",
+		int(intents.Authorized), int(intents.Settling))
 	w.must(err)
 }
 
@@ -64,6 +65,19 @@ func (w *world) settles(ins []intents.Intent) {
 		}
 		return w.states()[intents.Settled] == len(ins)
 	})
+}
+
+// begun says whether one of the intents is past its claim.
+func (w *world) begun(ins []intents.Intent) bool {
+	w.t.Helper()
+	for _, in := range ins {
+		now, err := w.store.Get(w.t.Context(), in.ID)
+		w.must(err)
+		if now.State != intents.Authorized {
+			return true
+		}
+	}
+	return false
 }
 
 // once wants each intent's effect to have happened once, and the sums to add up.
@@ -132,7 +146,7 @@ func (w *world) postgresProxy() (proxy *nsqtest.Proxy, dsn string) {
 
 // nodeProxy stands before the chain.
 func (w *world) nodeProxy() *nsqtest.Proxy {
-	return nsqtest.StartProxy(w.t, strings.TrimPrefix(w.chain.URL, "http://"))
+	return nsqtest.StartProxy(w.t, hostOf(w.chain.URL))
 }
 
 // rpcEnv has a program ask the chain through a proxy: URLs that may hold secrets are no flags.
@@ -148,4 +162,17 @@ func hookEnv(p *nsqtest.Proxy) []string {
 func (w *world) startIn(env []string, args ...string) *program {
 	w.t.Helper()
 	return startProgramIn(w.t, env, append(args, "--config", w.config)...)
+}
+
+func hostOf(address string) string { return strings.TrimPrefix(address, "http://") }
+
+// saidOf counts the lines of one route's log that have a text.
+func (p *program) saidOf(route, text string) int {
+	n := 0
+	for l := range strings.Lines(p.stderr.String()) {
+		if strings.Contains(l, `"route":"`+route+`"`) && strings.Contains(l, text) {
+			n++
+		}
+	}
+	return n
 }

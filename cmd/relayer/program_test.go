@@ -114,18 +114,23 @@ func (p *program) signal(s syscall.Signal) {
 // exits waits for the end and wants an exit code.
 func (p *program) exits(want int) {
 	p.t.Helper()
+	if got := p.ends(); got != want {
+		p.t.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// ends waits for the end and tells the exit code, -1 after a signal.
+func (p *program) ends() int {
+	p.t.Helper()
 	select {
 	case <-p.done:
 	case <-time.After(patience):
 		p.t.Fatal("the program does not end")
 	}
-	got := 0
 	if bad, ok := errors.AsType[*exec.ExitError](p.err); ok {
-		got = bad.ExitCode()
+		return bad.ExitCode()
 	}
-	if got != want {
-		p.t.Fatalf("exit code %d, want %d", got, want)
-	}
+	return 0
 }
 
 // output is what a program prints.

@@ -147,8 +147,7 @@ func (w *world) tenSignals() []intents.Intent {
 		_ = p.cmd.Process.Signal(syscall.SIGTERM) // an error says that it has ended
 		time.Sleep(time.Millisecond)              // lets the kernel deliver it; no more is meant
 	}
-	<-p.done
-	if code := p.cmd.ProcessState.ExitCode(); code != -1 && code != exitOK {
+	if code := p.ends(); code != -1 && code != exitOK {
 		w.t.Errorf("exit code %d, want 0 or the signal's", code)
 	}
 	return ins
