@@ -40,6 +40,9 @@ func child(spec string) error {
 	if err := json.Unmarshal([]byte(spec), o); err != nil {
 		return err
 	}
+	if err := fullDisk(o.DataPath); err != nil {
+		return err
+	}
 	up := newListeners()
 	o.Logger, o.LogLevel = up, nsqd.LOG_INFO
 	d, err := nsqd.New(o)

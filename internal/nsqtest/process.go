@@ -23,6 +23,7 @@ type Process struct {
 	opts nsqd.Options
 	tcp  string
 	http string
+	disk string // with a small disk of its own, how large
 	cmd  *exec.Cmd
 	tie  io.Closer     // its end, or ours, ends the child
 	done chan struct{} // closed when it has ended
@@ -33,10 +34,16 @@ type Process struct {
 func StartProcess(tb testing.TB, opts ...Option) *Process {
 	tb.Helper()
 	p := &Process{tb: tb, opts: *newOptions(tb, opts)}
+	p.first()
+	return p
+}
+
+// first starts it on free ports, which it keeps.
+func (p *Process) first() {
+	p.tb.Helper()
 	p.Restart()
 	p.opts.TCPAddress, p.opts.HTTPAddress = p.tcp, p.http
-	tb.Cleanup(p.Kill)
-	return p
+	p.tb.Cleanup(p.Kill)
 }
 
 // TCP is the address for consumers and producers.
@@ -78,6 +85,10 @@ func (p *Process) Restart() {
 	p.cmd.Env = append(os.Environ(), childEnv+"="+string(spec))
 	p.cmd.Stderr = os.Stderr
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for us
+	if p.disk != "" {
+		p.cmd.Env = append(p.cmd.Env, diskEnv+"="+p.disk)
+		apart(p.cmd.SysProcAttr)
+	}
 	if err := p.launch(); err != nil {
 		p.tb.Fatalf("nsqd as a child: %v", err)
 	}

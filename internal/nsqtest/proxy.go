@@ -27,7 +27,10 @@ type trap struct {
 	left, sprung int
 }
 
-type pair struct{ client, server net.Conn }
+type pair struct {
+	client, server net.Conn
+	orphan         bool // the client is to believe that it stands
+}
 
 // StartProxy listens on 127.0.0.1 and forwards to target, host:port or the path of a unix socket. It ends with the test.
 func StartProxy(tb testing.TB, target string) *Proxy {
@@ -56,6 +59,16 @@ func (p *Proxy) Cut() {
 func (p *Proxy) cut() {
 	for c := range p.pairs {
 		c.reset()
+	}
+}
+
+// Orphan resets the server's side of every connection that stands now. The client's stays, and hears nothing any more.
+func (p *Proxy) Orphan() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.pairs {
+		c.orphan = true
+		reset(c.server)
 	}
 }
 
@@ -206,22 +219,29 @@ func (p *Proxy) open() <-chan struct{} {
 	return p.thawed
 }
 
+// drop ends a pair. An orphan's client is left as it is until the proxy ends.
 func (p *Proxy) drop(c *pair) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if c.orphan && !p.closed {
+		return
+	}
 	delete(p.pairs, c)
 	c.reset()
 }
 
 // reset closes both sides with RST: nothing more is delivered.
 func (c *pair) reset() {
-	for _, conn := range []net.Conn{c.client, c.server} {
-		if tcp, ok := conn.(*net.TCPConn); ok {
-			tcp.SetLinger(0)
-		}
-		if conn != nil {
-			conn.Close()
-		}
+	reset(c.client)
+	reset(c.server)
+}
+
+func reset(conn net.Conn) {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		tcp.SetLinger(0)
+	}
+	if conn != nil {
+		conn.Close()
 	}
 }
 
