@@ -39,7 +39,7 @@ type world struct {
 }
 
 // patience is for one step on a slow, busy machine.
-const patience = 40 * time.Second
+const patience = 3 * time.Minute
 
 // queue is where an nsqd listens.
 type queue struct{ tcp, http string }
