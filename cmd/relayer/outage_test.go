@@ -46,11 +46,25 @@ func (w *world) create(in intents.Intent) {
 // hurry lets the minutes pass after which the sweeper publishes what nobody took, and what a dead process has left.
 func (w *world) hurry() {
 	w.t.Helper()
+	w.pass("update intents set due_at = now() where state in ($1, $2) and due_at > now()", intents.Authorized, intents.Settling)
+}
+
+// expire lets the claims of dead processes end. Nobody who lives may have one: its own clock would not know.
+func (w *world) expire() {
+	w.t.Helper()
+	w.pass("update intents set claim_until = now() where state = $1 and claim_until > now()", intents.Settling)
+}
+
+// pass changes rows as time does that passes.
+func (w *world) pass(query string, states ...any) {
+	w.t.Helper()
 	db, err := sql.Open("postgres", w.dsn)
 	w.must(err)
 	defer db.Close()
-	_, err = db.ExecContext(w.t.Context(), "update intents set due_at = now() where state in ($1, $2) and due_at > now()",
-		int(intents.Authorized), int(intents.Settling))
+	for i, s := range states {
+		states[i] = int(s.(intents.State))
+	}
+	_, err = db.ExecContext(w.t.Context(), query, states...)
 	w.must(err)
 }
 

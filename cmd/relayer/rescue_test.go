@@ -25,6 +25,7 @@ func TestAllWorkersDie(t *testing.T) {
 	for _, p := range fleet {
 		p.exits(-1)
 	}
+	w.expire()
 	late := w.start(args...)
 	w.settles(ins)
 	late.drains()

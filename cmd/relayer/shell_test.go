@@ -32,6 +32,7 @@ func TestShellKeepsTheSignal(t *testing.T) {
 	if p.said("draining") > 0 {
 		t.Error("it drained: the shell passed the signal on")
 	}
+	w.expire()
 	next := w.start(shortTerms()...)
 	w.settles(ins)
 	next.drains()

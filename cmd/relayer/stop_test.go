@@ -96,6 +96,7 @@ func TestDrainIsCutByItsDeadline(t *testing.T) {
 			t.Errorf("the log says nothing of %q", text)
 		}
 	}
+	w.expire()
 	next := w.start(shortTerms()...)
 	w.settles(ins)
 	next.drains()
@@ -131,6 +132,7 @@ func TestDrainIsEndedAtOnce(t *testing.T) {
 		all = append(all, ins...)
 	}
 	all = append(all, w.tenSignals()...)
+	w.expire()
 	next := w.start(shortTerms()...)
 	w.settles(all)
 	next.drains()
