@@ -53,7 +53,7 @@ func (n *node) connected(gen int) bool {
 	if k == nil || k.dead || k.up {
 		return false
 	}
-	k.up, n.err = true, nil
+	k.up, n.err, n.watch.dropped = true, nil, false
 	return true
 }
 

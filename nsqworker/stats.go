@@ -35,7 +35,7 @@ type Stats struct {
 // NSQDStatus is one nsqd we know.
 type NSQDStatus struct {
 	Addr      string
-	Connected bool
+	Connected bool // by our account, unless nsqd says otherwise for two looks of the watchdog
 	InFlight  int
 	Err       error // why not connected
 }
@@ -91,7 +91,11 @@ func (n *node) status(gen int) NSQDStatus {
 	for _, k := range n.links {
 		s.InFlight += k.holding()
 	}
-	if k := n.links[gen]; k != nil && k.up {
+	switch k := n.links[gen]; {
+	case k == nil || !k.up:
+	case n.watch.dropped:
+		s.Err = errUnknown
+	default:
 		s.Connected, s.Err = true, nil
 	}
 	return s
@@ -99,6 +103,8 @@ func (n *node) status(gen int) NSQDStatus {
 
 // ErrNotConnected is in Health's error while no nsqd is connected.
 var ErrNotConnected = errors.New("not connected to any nsqd")
+
+var errUnknown = errors.New(unknownToNSQD)
 
 // Health is nil while messages can reach us. It errs before Run, while draining, with ErrNotConnected and each address's
 // reason, and with a *MsgTimeoutError while any nsqd refuses our msg-timeout, which no waiting mends. An nsqd of several

@@ -42,7 +42,11 @@ type ourView struct {
 type watch struct {
 	messages uint64
 	since    map[string]time.Time
+	dropped  bool // nsqd has not known us at two looks: go-nsq's word for the connection is not to be believed
 }
+
+// unknownToNSQD is why a connection that go-nsq has is none.
+const unknownToNSQD = "nsqd does not know us"
 
 // check compares both views. What stays wrong for patience needs a new consumer; before that a nudge may help.
 //   - leak: nsqd 1.3.0 counts a message that comes again with an id in flight and never discounts it (protocol_v2.go);
@@ -57,9 +61,9 @@ func (s *watch) check(now time.Time, nsqd nsqdView, ours ourView) verdict {
 	waits := nsqd.known && nsqd.depth > 0 && !nsqd.paused && ours.ready > 0
 	wrong := map[string]bool{
 		"nsqd counts more in flight than we hold": nsqd.known && excess > 0 && came >= 0 && came <= excess,
-		"nsqd does not know us":                   !nsqd.known && ours.linked,
-		"RDY is 0":                                waits && nsqd.ready == 0,
-		"messages wait and none comes":            waits && nsqd.ready > nsqd.inFlight && came == 0,
+		unknownToNSQD:                  !nsqd.known && ours.linked,
+		"RDY is 0":                     waits && nsqd.ready == 0,
+		"messages wait and none comes": waits && nsqd.ready > nsqd.inFlight && came == 0,
 	}
 	v := verdict{}
 	if waits && nsqd.ready < ours.ready {
@@ -80,6 +84,8 @@ func (s *watch) check(now time.Time, nsqd nsqdView, ours ourView) verdict {
 			v = verdict{nudge, reason}
 		}
 	}
+	_, before := s.since[unknownToNSQD]
+	s.dropped = before && wrong[unknownToNSQD]
 	s.since = since
 	return v
 }

@@ -29,3 +29,11 @@ func guard(ctx context.Context, log *slog.Logger, f func()) {
 	}()
 	f()
 }
+
+// resign gives up a lease that owner may have, so that another process need not wait for its end. Where that fails the
+// lease ends by itself.
+func resign(ctx context.Context, due Due, name, owner string, timeout time.Duration) {
+	once, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	defer cancel()
+	_, _ = due.Lead(once, name, owner, 0)
+}

@@ -37,7 +37,7 @@ func NewObserver(cfg Config, due Due, witness Witness, store Store, sender Sende
 // Observe looks once at up to ObserveMost slots, if this process leads, and says how many.
 // Errors: those of Due, Witness and Sender.Observe.
 func (o *Observer) Observe(ctx context.Context) (int, error) {
-	lead, err := o.due.Lead(ctx, "observe/"+o.cfg.Route, o.cfg.Owner, max(leaseTicks*o.cfg.ObserveEvery, o.patience()))
+	lead, err := o.due.Lead(ctx, o.lease(), o.cfg.Owner, max(leaseTicks*o.cfg.ObserveEvery, o.patience()))
 	if err != nil || !lead {
 		return 0, err
 	}
@@ -281,7 +281,11 @@ func (o *Observer) attach(ctx context.Context, w intents.Watch, a intents.Attemp
 	return o.store.Attach(ctx, a)
 }
 
-// Run observes every ObserveEvery until ctx ends. A panic ends one look, not the watching.
+// lease is the name of what the one observer of a route has.
+func (o *Observer) lease() string { return "observe/" + o.cfg.Route }
+
+// Run observes every ObserveEvery until ctx ends. A panic ends one look, not the watching. Another process may lead at once
+// when it has ended.
 func (o *Observer) Run(ctx context.Context) {
 	every(ctx, o.cfg.ObserveEvery, o.log, func() {
 		once, cancel := context.WithTimeout(ctx, o.patience())
@@ -290,4 +294,5 @@ func (o *Observer) Run(ctx context.Context) {
 			o.log.WarnContext(ctx, "observation put off", "err", err)
 		}
 	})
+	resign(ctx, o.due, o.lease(), o.cfg.Owner, o.cfg.StoreTimeout)
 }

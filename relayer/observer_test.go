@@ -624,6 +624,20 @@ func TestObserveOnlyTheLeaderWorks(t *testing.T) {
 	})
 }
 
+// Who stops lets the next one lead at once: a deploy is no pause in watching.
+func TestObserverHandsOverWhenItStops(t *testing.T) {
+	bubble(t, keyed(), func(r *rig) {
+		r.sent("pi_1")
+		r.sees(intents.Observation{No: 1, Fact: intents.Pending})
+		other := r.twin("w2")
+		ctx, stop := context.WithTimeout(r.Context(), time.Second)
+		defer stop()
+		r.observer().Run(ctx)
+		other.sees(intents.Observation{No: 1, Fact: intents.Pending})
+		other.observes(other.observer(), 1)
+	})
+}
+
 // Many wait, and few fit into one look: all have their turn.
 func TestObserveGivesEverySlotItsTurn(t *testing.T) {
 	bubble(t, keyed(), func(r *rig) {

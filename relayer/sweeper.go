@@ -45,7 +45,7 @@ const leaseTicks = 20
 // of its own messages in the queue and refills under half, so that a million due at once do not stand before fresh ones.
 // Errors: those of Due and Publisher.
 func (s *Sweeper) Sweep(ctx context.Context) (int, error) {
-	lead, err := s.due.Lead(ctx, "sweep/"+s.cfg.Route, s.cfg.Owner, max(leaseTicks*s.cfg.SweepEvery, s.cfg.StoreTimeout))
+	lead, err := s.due.Lead(ctx, s.lease(), s.cfg.Owner, max(leaseTicks*s.cfg.SweepEvery, s.cfg.StoreTimeout))
 	if err != nil {
 		return 0, err
 	}
@@ -110,7 +110,10 @@ func (s *Sweeper) publish(ctx context.Context, ins []intents.Intent) (int, error
 	return len(ins), nil
 }
 
-// Run sweeps every SweepEvery until ctx ends.
+// lease is the name of what the one sweeper of a route has.
+func (s *Sweeper) lease() string { return "sweep/" + s.cfg.Route }
+
+// Run sweeps every SweepEvery until ctx ends. Another process may lead at once then.
 func (s *Sweeper) Run(ctx context.Context) {
 	every(ctx, s.cfg.SweepEvery, s.log, func() {
 		once, cancel := context.WithTimeout(ctx, s.cfg.StoreTimeout+s.cfg.SweepEvery)
@@ -123,4 +126,5 @@ func (s *Sweeper) Run(ctx context.Context) {
 			s.log.DebugContext(ctx, "swept", "published", n)
 		}
 	})
+	resign(ctx, s.due, s.lease(), s.cfg.Owner, s.cfg.StoreTimeout)
 }

@@ -186,6 +186,30 @@ func TestSweepOnlyTheLeaderWorks(t *testing.T) {
 	})
 }
 
+// Who stops lets the next one lead at once; one that did not lead changes nothing by stopping.
+func TestSweeperHandsOverWhenItStops(t *testing.T) {
+	bubble(t, keyed(), func(r *rig) {
+		var box outbox
+		run := func(s *relayer.Sweeper) {
+			ctx, stop := context.WithTimeout(r.Context(), 100*time.Millisecond)
+			defer stop()
+			s.Run(ctx)
+		}
+		a, b := r.sweeper(&box), r.twin("w2").sweeper(&box)
+		r.create("pi_1")
+		pass(1500 * time.Millisecond)
+		r.create("pi_2")
+		pass(intents.Grace - 2500*time.Millisecond)
+		run(a)
+		pass(1500 * time.Millisecond) // less than a lease
+		r.sweeps(b, 1)
+		run(a) // while b leads
+		pass(1500 * time.Millisecond)
+		r.sweeps(a, 0)
+		r.sweeps(b, 1)
+	})
+}
+
 func TestSweepPublishFailureLeavesItDue(t *testing.T) {
 	bubble(t, keyed(), func(r *rig) {
 		for i := range 3 {

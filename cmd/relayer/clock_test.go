@@ -31,7 +31,7 @@ func TestDatabaseHasAnotherClock(t *testing.T) {
 				return n[intents.Confirming]+n[intents.Settled] == len(ins)
 			})
 			clock.Set(offset) // an hour at once: a claim that ran would be over
-			w.settles(ins)
+			w.settledOnce(ins)
 			w.calledOnce(ins)
 			for _, in := range ins {
 				now, err := w.store.Get(t.Context(), in.ID)

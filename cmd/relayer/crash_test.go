@@ -46,7 +46,7 @@ type kill struct {
 	effects int
 }
 
-// TestKilledAtEachPoint: a process is killed by SIGKILL at each boundary, on real parts. A fresh one brings each intent to
+// Case 83: a process is killed by SIGKILL at each boundary, on real parts. A fresh one brings each intent to
 // its one right end, with one effect as the other side counts, and all sums add up. docs/guarantees.md shows the run.
 func TestKilledAtEachPoint(t *testing.T) {
 	t.Parallel()

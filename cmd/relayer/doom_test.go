@@ -231,6 +231,8 @@ func (w *doomedHook) Observe(ctx context.Context, ws []intents.Watch) ([]intents
 
 // doomable is main, doomed where the environment says so.
 func doomable() {
+	tied()
+	resolving()
 	p := realParts()
 	if spec := strings.TrimSpace(os.Getenv(doomEnv)); spec != "" {
 		p = doomed(p, spec)

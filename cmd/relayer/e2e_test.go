@@ -35,7 +35,7 @@ func TestTwoProcessesShareAChannel(t *testing.T) {
 	w.audited()
 }
 
-// A provider that misbehaves in every way it knows sees each intent once.
+// Cases 93 and 102: a provider that misbehaves in every way it knows, also after the effect, sees each intent once.
 func TestFaultyProviderSeesEachOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "commit-timeout=4%:10s,commit-500=6%,commit-reset=6%,refuse-503=6%,refuse-429=2%,reset=4%,accept-202=8%:300ms,slow=4%:200ms")

@@ -41,8 +41,8 @@ func admin(t *testing.T, dsn string, orders ...string) {
 	}
 }
 
-// settles waits until every intent is settled, and wants each to have happened once and all sums to add up.
-func (w *world) settles(ins []intents.Intent) {
+// settledOnce waits until every intent is settled, without hurry, and wants each to have happened once and all sums to add up.
+func (w *world) settledOnce(ins []intents.Intent) {
 	w.t.Helper()
 	until(w.t, "all are settled", func() bool { return w.states()[intents.Settled] == len(ins) })
 	if effects, twice := w.effects(ins); effects != len(ins) || twice != 0 {
@@ -62,12 +62,6 @@ func (w *world) calledOnce(ins []intents.Intent) {
 	}
 }
 
-// says waits for a program to log something.
-func (p *program) says(what string) {
-	p.t.Helper()
-	until(p.t, "it says "+what, func() bool { return strings.Contains(p.stderr.String(), what) })
-}
-
 // Case 43: the server turns read-only under a program at work, and later back, as after a failover. What was sent by then
 // is kept and written when it can be; what comes meanwhile waits. Nothing is sent twice, and nobody restarts anything.
 func TestServerTurnsReadOnly(t *testing.T) {
@@ -80,15 +74,15 @@ func TestServerTurnsReadOnly(t *testing.T) {
 	until(t, "a part is settled", func() bool { return w.states()[intents.Settled] > 40 })
 	admin(t, w.dsn, "alter system set default_transaction_read_only = on", "select pg_reload_conf()")
 	w.publish(ins[200:])
-	p.says("result not written yet") // K6
-	p.says("store call put off")     // K1 to K4
-	p.says("still away")             // the probe
+	p.says("result not written yet", 1) // K6
+	p.says("store call put off", 1)     // K1 to K4
+	p.says("still away", 1)             // the probe
 	before := w.states()
 	admin(t, w.dsn, "alter system reset default_transaction_read_only", "select pg_reload_conf()")
 	if before[intents.Settled] == len(ins) {
 		t.Error("all were settled already")
 	}
-	w.settles(ins)
+	w.settledOnce(ins)
 	w.calledOnce(ins)
 	p.signal(syscall.SIGTERM)
 	p.exits(exitOK)
@@ -111,7 +105,7 @@ func TestRollingDeployWithTooFewConnections(t *testing.T) {
 	w.publish(ins[400:800])
 	early := w.start("run")
 	early.exits(exitDown)
-	early.says("53300")
+	early.says("53300", 1)
 	back()
 	var fresh []*program
 	for i, p := range old {
@@ -120,7 +114,7 @@ func TestRollingDeployWithTooFewConnections(t *testing.T) {
 		w.publish(ins[800+200*i : 1000+200*i])
 		p.exits(exitOK)
 	}
-	w.settles(ins)
+	w.settledOnce(ins)
 	w.calledOnce(ins)
 	for _, p := range fresh {
 		p.signal(syscall.SIGTERM)
@@ -183,9 +177,9 @@ func TestBackendsAreEnded(t *testing.T) {
 		return settled > len(ins)*3/4 && rounds > 30
 	})
 	until(t, "the test's own store is back", func() bool { return w.store.Ping(t.Context()) == nil })
-	w.settles(ins)
+	w.settledOnce(ins)
 	for _, p := range []*program{first, second} {
-		p.says("connection dropped")
+		p.says("connection dropped", 1)
 		p.signal(syscall.SIGTERM)
 		p.exits(exitOK)
 	}

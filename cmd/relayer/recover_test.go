@@ -84,7 +84,7 @@ func TestFailoverForgets(t *testing.T) {
 		t.Fatal(err)
 	}
 	standby := pgtest.Standby(t, primary)
-	w := newWorldOn(t, "", hosts(t, primary, standby))
+	w := newSite(t, site{dsn: hosts(t, primary, standby)})
 	w.reconfigure("idempotent = true\nkey-retention = \"24h\"\n", "")
 	run := []string{"run", "--http-address", "127.0.0.1:0"}
 	progs := []*program{w.start(run...), w.start(run...)}

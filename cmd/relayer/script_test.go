@@ -25,6 +25,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	nsqtest.Child()
 	testscript.Main(m, map[string]func(){"relayer": doomable})
 }
 

@@ -1,19 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -22,14 +17,18 @@ import (
 	"github.com/nsqrelayer/relayer/internal/devstack/chain"
 	devnsq "github.com/nsqrelayer/relayer/internal/devstack/nsq"
 	"github.com/nsqrelayer/relayer/internal/devstack/sink"
+	"github.com/nsqrelayer/relayer/internal/nsqtest"
 	"github.com/nsqrelayer/relayer/internal/pgtest"
+	"github.com/nsqrelayer/relayer/internal/postgres"
 	"github.com/nsqrelayer/relayer/nsqworker"
 )
 
 // world is everything outside of relayer processes: a real nsqd, Postgres, chain and payment provider.
 type world struct {
 	t      *testing.T
-	nsq    *devnsq.NSQ
+	queue  queue
+	nsqd   *nsqtest.Process // where the site has it in a process of its own
+	pg     *postgres.Server // where the site has one of its own
 	dsn    string
 	store  *pgstore.Store
 	pub    *nsqworker.Publisher
@@ -42,9 +41,22 @@ type world struct {
 // patience is for one step on a slow, busy machine.
 const patience = 3 * time.Minute
 
+// queue is where an nsqd listens.
+type queue struct{ tcp, http string }
+
+// site says what is special about a world.
+type site struct {
+	faults    string           // of the provider
+	maxFaults int              // so many of them
+	nsqd      bool             // a process of its own, which can be killed
+	options   []nsqtest.Option // of that nsqd
+	postgres  bool             // a server of its own, which can be halted
+	dsn       string           // a migrated database
+}
+
 func newWorld(t *testing.T, faults string) *world {
 	t.Helper()
-	return newWorldOn(t, faults, pgtest.New(t, migrated))
+	return newSite(t, site{faults: faults})
 }
 
 // newWorldAt is a world on a server of its own, whose database is not migrated yet.
@@ -53,18 +65,17 @@ func newWorldAt(t *testing.T, faults, dsn string) *world {
 	if err := migrated(t.Context(), dsn); err != nil {
 		t.Fatal(err)
 	}
-	return newWorldOn(t, faults, dsn)
+	return newSite(t, site{faults: faults, dsn: dsn})
 }
 
-func newWorldOn(t *testing.T, faults, dsn string) *world {
+func newSite(t *testing.T, s site) *world {
 	t.Helper()
-	w := &world{t: t, dsn: dsn, dir: t.TempDir()}
-	spec, err := sink.ParseFaults(faults)
+	w := &world{t: t, dir: t.TempDir()}
+	w.openPostgres(s)
+	w.openNSQ(s)
+	spec, err := sink.ParseFaults(s.faults)
 	w.must(err)
-	w.nsq, err = devnsq.Start(t.Context(), devnsq.Config{})
-	w.must(err)
-	t.Cleanup(func() { _ = w.nsq.Stop() })
-	w.sink, err = sink.Start(t.Context(), sink.Config{Faults: spec})
+	w.sink, err = sink.Start(t.Context(), sink.Config{Faults: spec, MaxFaults: s.maxFaults})
 	w.must(err)
 	t.Cleanup(func() { _ = w.sink.Stop() })
 	w.chain, err = chain.Start(t.Context(), chain.Config{BlockTime: 250 * time.Millisecond})
@@ -73,11 +84,38 @@ func newWorldOn(t *testing.T, faults, dsn string) *world {
 	w.store, err = pgstore.Open(t.Context(), pgstore.Config{DSN: w.dsn, Actor: "test"})
 	w.must(err)
 	t.Cleanup(w.store.Close)
-	w.pub, err = nsqworker.NewPublisher(nsqworker.PublisherConfig{NSQDs: []string{w.nsq.NSQDTCP}})
+	w.pub, err = nsqworker.NewPublisher(nsqworker.PublisherConfig{NSQDs: []string{w.queue.tcp}})
 	w.must(err)
 	t.Cleanup(w.pub.Close)
 	w.configure()
 	return w
+}
+
+func (w *world) openPostgres(s site) {
+	w.t.Helper()
+	if !s.postgres {
+		if w.dsn = s.dsn; w.dsn == "" {
+			w.dsn = pgtest.New(w.t, migrated)
+		}
+		return
+	}
+	w.pg = pgtest.Server(w.t)
+	w.must(w.pg.CreateDatabase(w.t.Context(), "relayer"))
+	w.dsn = w.pg.DSN("relayer")
+	w.must(migrated(w.t.Context(), w.dsn))
+}
+
+func (w *world) openNSQ(s site) {
+	w.t.Helper()
+	if s.nsqd {
+		w.nsqd = nsqtest.StartProcess(w.t, s.options...)
+		w.queue = queue{w.nsqd.TCP(), w.nsqd.HTTP()}
+		return
+	}
+	nsq, err := devnsq.Start(w.t.Context(), devnsq.Config{})
+	w.must(err)
+	w.t.Cleanup(func() { _ = nsq.Stop() })
+	w.queue = queue{nsq.NSQDTCP, nsq.NSQDHTTP}
 }
 
 func (w *world) must(err error) {
@@ -91,121 +129,9 @@ func (w *world) must(err error) {
 func (w *world) configure() {
 	key, err := chain.WriteKeystore(w.dir, chain.DevKey(), devPassphrase)
 	w.must(err)
-	text := fmt.Sprintf(devConfig, w.dsn, w.nsq.NSQDTCP, w.chain.URL, chain.ID, key, devPassphrase, devWindow, w.sink.URL, w.sink.URL)
+	text := fmt.Sprintf(devConfig, w.dsn, w.queue.tcp, w.chain.URL, chain.ID, key, devPassphrase, devWindow, w.sink.URL, w.sink.URL)
 	w.config = filepath.Join(w.dir, "relayer.toml")
 	w.must(os.WriteFile(w.config, []byte(text), 0o600))
-}
-
-// program is a running relayer.
-type program struct {
-	t              *testing.T
-	cmd            *exec.Cmd
-	stdout, stderr *output
-	done           chan struct{}
-	err            error
-}
-
-// start runs the program with the world's settings.
-func (w *world) start(args ...string) *program {
-	w.t.Helper()
-	return startProgram(w.t, append(args, "--config", w.config)...)
-}
-
-// startProgram runs this test binary as relayer: see TestMain.
-func startProgram(t *testing.T, args ...string) *program {
-	t.Helper()
-	return startProgramIn(t, nil, args...)
-}
-
-// startProgramIn does so with more in the environment.
-func startProgramIn(t *testing.T, env []string, args ...string) *program {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	link := filepath.Join(t.TempDir(), "relayer")
-	if err := os.Symlink(self, link); err != nil {
-		t.Fatal(err)
-	}
-	p := &program{t: t, cmd: exec.Command(link, args...), stdout: new(output), stderr: new(output), done: make(chan struct{})}
-	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
-	p.cmd.Env = append(os.Environ(), "RELAYER_DATABASE_URL=", "TMPDIR="+tempDir(t), "XDG_CACHE_HOME="+t.TempDir())
-	p.cmd.Env = append(p.cmd.Env, env...)
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() { defer close(p.done); p.err = p.cmd.Wait() }()
-	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill()
-		<-p.done
-		if t.Failed() {
-			t.Logf("%v\nstdout:\n%s\nstderr:\n%s", args, p.stdout, p.stderr)
-		}
-	})
-	return p
-}
-
-// tempDir is a short directory that a Postgres of another user can reach.
-func tempDir(t *testing.T) string {
-	dir, err := os.MkdirTemp("/tmp", "relayer-e2e-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
-}
-
-func (p *program) signal(s syscall.Signal) {
-	p.t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
-// exits waits for the end and wants an exit code.
-func (p *program) exits(want int) {
-	p.t.Helper()
-	select {
-	case <-p.done:
-	case <-time.After(patience):
-		p.t.Fatal("the program does not end")
-	}
-	got := 0
-	if bad, ok := errors.AsType[*exec.ExitError](p.err); ok {
-		got = bad.ExitCode()
-	}
-	if got != want {
-		p.t.Fatalf("exit code %d, want %d", got, want)
-	}
-}
-
-// output is what a program prints.
-type output struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.String()
-}
-
-// last is the last line.
-func (o *output) last() string {
-	text := strings.TrimRight(o.String(), "\n")
-	return text[strings.LastIndex(text, "\n")+1:]
 }
 
 // until waits for a condition.
@@ -275,7 +201,7 @@ func (w *world) audited() {
 // post sends a body as curl would.
 func (w *world) post(topic, body string) {
 	w.t.Helper()
-	resp, err := http.Post(fmt.Sprintf("http://%s/pub?topic=%s", w.nsq.NSQDHTTP, topic), "application/json", strings.NewReader(body))
+	resp, err := http.Post(fmt.Sprintf("http://%s/pub?topic=%s", w.queue.http, topic), "application/json", strings.NewReader(body))
 	w.must(err)
 	defer resp.Body.Close()
 	if answer, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusOK {

@@ -34,6 +34,15 @@ type NSQD struct {
 // made (nsqd's own defaults are 100 ms and 5 s). It exits with the test; stop consumers before (see Stop).
 func Start(tb testing.TB, opts ...Option) *NSQD {
 	tb.Helper()
+	n := &NSQD{tb: tb, opts: *newOptions(tb, opts)}
+	n.start()
+	n.tcp, n.http = n.d.RealTCPAddr().String(), n.d.RealHTTPAddr().String()
+	tb.Cleanup(n.Stop)
+	return n
+}
+
+func newOptions(tb testing.TB, opts []Option) *nsqd.Options {
+	tb.Helper()
 	o := nsqd.NewOptions()
 	o.ID = nodeID.Add(1) % 1024
 	o.TCPAddress, o.HTTPAddress, o.HTTPSAddress = "127.0.0.1:0", "127.0.0.1:0", ""
@@ -43,11 +52,7 @@ func Start(tb testing.TB, opts ...Option) *NSQD {
 	for _, opt := range opts {
 		opt(o)
 	}
-	n := &NSQD{tb: tb, opts: *o}
-	n.start()
-	n.tcp, n.http = n.d.RealTCPAddr().String(), n.d.RealHTTPAddr().String()
-	tb.Cleanup(n.Stop)
-	return n
+	return o
 }
 
 func (n *NSQD) start() {

@@ -3,11 +3,12 @@ package nsqtest
 import (
 	"bytes"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 )
 
-// Proxy stands between a client and an nsqd and breaks connections on demand.
+// Proxy stands between a client and a server, an nsqd or any other, and breaks connections on demand.
 type Proxy struct {
 	target string
 	ln     net.Listener
@@ -26,9 +27,12 @@ type trap struct {
 	left, sprung int
 }
 
-type pair struct{ client, server net.Conn }
+type pair struct {
+	client, server net.Conn
+	orphan         bool // the client is to believe that it stands
+}
 
-// StartProxy listens on 127.0.0.1 and forwards to target. It ends with the test.
+// StartProxy listens on 127.0.0.1 and forwards to target, host:port or the path of a unix socket. It ends with the test.
 func StartProxy(tb testing.TB, target string) *Proxy {
 	tb.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -55,6 +59,16 @@ func (p *Proxy) Cut() {
 func (p *Proxy) cut() {
 	for c := range p.pairs {
 		c.reset()
+	}
+}
+
+// Orphan resets the server's side of every connection that stands now. The client's stays, and hears nothing any more.
+func (p *Proxy) Orphan() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.pairs {
+		c.orphan = true
+		reset(c.server)
 	}
 }
 
@@ -150,13 +164,20 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
-		server, err := net.Dial("tcp", p.target)
+		server, err := net.Dial(network(p.target), p.target)
 		if err != nil {
 			(&pair{client: client}).reset()
 			continue
 		}
 		p.serve(&pair{client: client, server: server})
 	}
+}
+
+func network(target string) string {
+	if strings.HasPrefix(target, "/") {
+		return "unix"
+	}
+	return "tcp"
 }
 
 func (p *Proxy) serve(c *pair) {
@@ -198,19 +219,35 @@ func (p *Proxy) open() <-chan struct{} {
 	return p.thawed
 }
 
+// drop ends a pair. An orphan's client is left as it is until the proxy ends.
 func (p *Proxy) drop(c *pair) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if c.orphan && !p.closed {
+		return
+	}
 	delete(p.pairs, c)
 	c.reset()
 }
 
 // reset closes both sides with RST: nothing more is delivered.
 func (c *pair) reset() {
-	for _, conn := range []net.Conn{c.client, c.server} {
-		if tcp, ok := conn.(*net.TCPConn); ok {
-			tcp.SetLinger(0)
-			tcp.Close()
-		}
+	reset(c.client)
+	reset(c.server)
+}
+
+func reset(conn net.Conn) {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		tcp.SetLinger(0)
 	}
+	if conn != nil {
+		conn.Close()
+	}
+}
+
+// Conns is how many connections stand now.
+func (p *Proxy) Conns() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.pairs)
 }
