@@ -132,13 +132,22 @@ func (s *sim) crashQueue() bool {
 		s.queue.lose(time.Now())
 	}
 	s.queue.release()
+	s.lostConnections()
 	return true
 }
 
 func (s *sim) restartQueue() bool {
 	s.note("nsqd restarts")
 	s.queue.release()
+	s.lostConnections()
 	return true
+}
+
+// lostConnections is what the consumers of all processes tell then.
+func (s *sim) lostConnections() {
+	for _, p := range s.processes {
+		p.sweeper.Forget()
+	}
 }
 
 func (s *sim) anyMessage() *message {
