@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/internal/pgtest"
@@ -97,21 +99,29 @@ func TestRollingDeployWithTooFewConnections(t *testing.T) {
 	t.Parallel()
 	srv := pgtest.Server(t, "max_connections", "20")
 	w := newWorldAt(t, "", srv.DSN("postgres"))
-	ins := demoIntents("roll", 1200)
+	ins := demoIntents("roll", 600)
 	old := []*program{w.deploy(), w.deploy()}
-	w.publish(ins[:400])
-	until(t, "a part is settled", func() bool { return w.states()[intents.Settled] > 100 })
+	w.publish(ins[:200])
+	until(t, "a part is settled", func() bool { return w.states()[intents.Settled] > 50 })
 	back := w.takeConnections(20)
-	w.publish(ins[400:800])
-	early := w.start("run")
-	early.exits(exitDown)
-	early.says("53300", 1)
+	w.publish(ins[200:400])
+	until(t, "one finds no connection at its start", func() bool {
+		p := w.start("run")
+		until(t, "it is up, or has ended", func() bool { return p.ended() || strings.Contains(p.stderr.String(), "relayer started") })
+		if !p.ended() {
+			p.signal(syscall.SIGTERM)
+			p.exits(exitOK)
+			return false
+		}
+		p.exits(exitDown)
+		return strings.Contains(p.stderr.String(), "53300")
+	})
 	back()
 	var fresh []*program
 	for i, p := range old {
 		p.signal(syscall.SIGTERM)
 		fresh = append(fresh, w.deploy())
-		w.publish(ins[800+200*i : 1000+200*i])
+		w.publish(ins[400+100*i : 500+100*i])
 		p.exits(exitOK)
 	}
 	w.settledOnce(ins)
@@ -138,17 +148,27 @@ func (w *world) deploy() *program {
 	return p
 }
 
-// takeConnections takes some away, or as many as there are, until they are given back.
-func (w *world) takeConnections(n int) (back func()) {
+// takeConnections takes those there are, and each that gets free, until they are given back.
+func (w *world) takeConnections(most int) (back func()) {
 	w.t.Helper()
 	db, err := sql.Open("postgres", w.dsn)
 	w.must(err)
-	for range n {
-		if _, err := db.Conn(context.Background()); err != nil {
-			break
+	ctx, cancel := context.WithCancel(context.Background())
+	var taking sync.WaitGroup
+	taking.Go(func() {
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for taken := 0; taken < most && ctx.Err() == nil; {
+			if _, err := db.Conn(ctx); err == nil {
+				taken++
+				continue
+			}
+			<-tick.C // it is full
 		}
-	}
-	return func() { db.Close() }
+	})
+	back = func() { cancel(); taking.Wait(); db.Close() }
+	w.t.Cleanup(back)
+	return back
 }
 
 // Case 48: the backends of two processes are ended again and again, whatever they hold: leases and claims are rows, and end
