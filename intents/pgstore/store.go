@@ -25,6 +25,7 @@ import (
 type Store struct {
 	cfg        Config
 	pool       *sqlx.DB // what is not batched
+	slow       *sqlx.DB // audits
 	committing *sql.DB  // the committers' connections
 	running    sync.WaitGroup
 
@@ -45,16 +46,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	committers, err := pq.NewConnectorConfig(committing(dsn, cfg.CommitTimeout))
-	if err != nil {
-		return nil, fmt.Errorf("database url: %w", err)
+	s := &Store{cfg: cfg}
+	if err := s.openPools(dsn); err != nil {
+		return nil, err
 	}
-	committers.Dialer(&dialer{patience: cfg.CommitTimeout + margin})
-	rest, err := pq.NewConnectorConfig(writing(dsn))
-	if err != nil {
-		return nil, fmt.Errorf("database url: %w", err)
-	}
-	s := &Store{cfg: cfg, committing: sql.OpenDB(committers), pool: sqlx.NewDb(sql.OpenDB(rest), "postgres")}
 	s.committing.SetMaxIdleConns(-1)
 	s.pool.SetMaxOpenConns(cfg.MaxConns)
 	s.pool.SetMaxIdleConns(cfg.MaxConns)
@@ -67,8 +62,39 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
+// openPools makes the connections' pools; none is opened yet.
+func (s *Store) openPools(dsn pq.Config) (err error) {
+	if s.committing, err = openDB(committing(dsn, s.cfg.CommitTimeout), s.cfg.CommitTimeout+margin); err != nil {
+		return err
+	}
+	pool, err := openDB(writing(dsn), 2*s.cfg.CommitTimeout+margin)
+	if err != nil {
+		return err
+	}
+	slow, err := openDB(writing(dsn), slowPatience)
+	if err != nil {
+		return err
+	}
+	slow.SetMaxIdleConns(-1)
+	s.pool, s.slow = sqlx.NewDb(pool, "postgres"), sqlx.NewDb(slow, "postgres")
+	return nil
+}
+
+// openDB makes a pool of connections on which no answer is waited for longer than patience.
+func openDB(dsn pq.Config, patience time.Duration) (*sql.DB, error) {
+	c, err := pq.NewConnectorConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("database url: %w", err)
+	}
+	c.Dialer(&dialer{patience: patience})
+	return sql.OpenDB(c), nil
+}
+
 // margin is how much longer than a statement may run its answer may take.
 const margin = 3 * time.Second
+
+// slowPatience is how long the answer to a statement of an audit may take.
+const slowPatience = time.Hour
 
 // start makes the queues and runs them.
 func (s *Store) start() {
@@ -118,6 +144,7 @@ func (s *Store) Close() {
 func (s *Store) closePools() {
 	_ = s.committing.Close()
 	_ = s.pool.Close()
+	_ = s.slow.Close()
 }
 
 const selectWritable = `select pg_is_in_recovery() or current_setting('transaction_read_only') = 'on',

@@ -195,6 +195,30 @@ func TestSilentNetwork(t *testing.T) {
 	stands(t, s, intents.Authorized, 4, 4)
 }
 
+// Nor does what is not batched wait for ever on such a network, as lib/pq would, which asks the server to cancel by the same
+// network: a drain, the probe and both loops go on.
+func TestSilentNetworkUnderThePool(t *testing.T) {
+	t.Parallel()
+	p, dsn := newProxy(t, pgtest.New(t, migrate))
+	s := openStore(t, dsn, func(c *Config) { c.CommitTimeout = 100 * time.Millisecond })
+	p.set(swallowed)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	answered := make(chan error, 1)
+	go func() { _, err := s.Lead(ctx, "sweep/r", "a", time.Hour); answered <- err }()
+	select {
+	case err := <-answered:
+		if err == nil {
+			t.Error("the commit was swallowed, and it says that it has the lease")
+		}
+	case <-time.After(2 * time.Minute):
+		t.Fatal("it waits for ever")
+	}
+	if err := s.Ping(t.Context()); err != nil {
+		t.Errorf("after it: %v", err)
+	}
+}
+
 // A panic in the middle of a transaction leaves nothing of it behind, and the committer goes on.
 func TestPanicInTransaction(t *testing.T) {
 	t.Parallel()
