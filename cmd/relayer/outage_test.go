@@ -49,10 +49,11 @@ func (w *world) hurry() {
 	w.pass("update intents set due_at = now() where state in ($1, $2) and due_at > now()", intents.Authorized, intents.Settling)
 }
 
-// expire lets the claims of dead processes end. Nobody who lives may have one: its own clock would not know.
+// expire lets the claims and leases of dead processes end. Nobody who lives may have a claim: its own clock would not know.
 func (w *world) expire() {
 	w.t.Helper()
 	w.pass("update intents set claim_until = now() where state = $1 and claim_until > now()", intents.Settling)
+	w.pass("update leases set until = now()")
 }
 
 // pass changes rows as time does that passes.

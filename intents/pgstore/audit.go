@@ -40,7 +40,7 @@ func (s *Store) Audit(ctx context.Context) ([]string, error) {
 // Inspect makes every check that is asked for, in one snapshot, and says what each came to, in their order. It reads all
 // intents, events and attempts, and writes nothing; vacuum keeps what it may still see.
 func (s *Store) Inspect(ctx context.Context, a intents.Audit) ([]intents.Audited, error) {
-	tx, err := s.pool.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	tx, err := s.slow.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
 		return nil, unavailable(err)
 	}

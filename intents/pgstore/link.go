@@ -193,8 +193,8 @@ func (l *link) rollback() {
 	}
 }
 
-// dialer makes connections on which a read that waits for longer than patience fails, so that a committer does not hang on
-// a network that swallows everything.
+// dialer makes connections on which a read that waits for longer than patience fails: on a network that swallows everything
+// lib/pq would wait for ever, whatever its context says.
 type dialer struct {
 	net.Dialer
 	patience time.Duration
@@ -215,16 +215,27 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	if err != nil {
 		return nil, err
 	}
-	return &impatient{c, d.patience}, nil
+	return &impatient{Conn: c, patience: d.patience}, nil
 }
 
 type impatient struct {
 	net.Conn
 	patience time.Duration
+	limit    time.Time // of connecting, which may be sooner
+}
+
+// SetDeadline is what lib/pq calls before it connects, and after.
+func (c *impatient) SetDeadline(t time.Time) error {
+	c.limit = t
+	return c.Conn.SetDeadline(t)
 }
 
 func (c *impatient) Read(p []byte) (int, error) {
-	if err := c.SetReadDeadline(time.Now().Add(c.patience)); err != nil {
+	end := time.Now().Add(c.patience)
+	if !c.limit.IsZero() && c.limit.Before(end) {
+		end = c.limit
+	}
+	if err := c.SetReadDeadline(end); err != nil {
 		return 0, err
 	}
 	return c.Conn.Read(p)

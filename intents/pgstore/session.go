@@ -79,6 +79,7 @@ func sessions(ctx context.Context, cfg pq.Config) error {
 	if err != nil {
 		return fmt.Errorf("database url: %w", err)
 	}
+	connector.Dialer(&dialer{patience: cfg.ConnectTimeout})
 	ctx, cancel := context.WithTimeout(ctx, 2*cfg.ConnectTimeout) // a pooler may have no second one
 	defer cancel()
 	db := sql.OpenDB(connector)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+	"github.com/lib/pq"
 
 	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/internal/batch"
@@ -24,6 +25,7 @@ import (
 type Store struct {
 	cfg        Config
 	pool       *sqlx.DB // what is not batched
+	slow       *sqlx.DB // audits
 	committing *sql.DB  // the committers' connections
 	running    sync.WaitGroup
 	memory     *memory
@@ -48,16 +50,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err := sessions(ctx, dsn); err != nil {
 		return nil, err
 	}
-	committers, err := committing(dsn, cfg.CommitTimeout).connector(&dialer{patience: cfg.CommitTimeout + margin})
-	if err != nil {
+	s := &Store{cfg: cfg, memory: &memory{owner: cfg.Actor, log: cfg.Logger}}
+	if err := s.openPools(dsn); err != nil {
 		return nil, err
 	}
-	rest, err := writing(dsn).connector(nil)
-	if err != nil {
-		return nil, err
-	}
-	m := &memory{owner: cfg.Actor, log: cfg.Logger}
-	s := &Store{cfg: cfg, memory: m, committing: sql.OpenDB(&remembering{committers, m}), pool: sqlx.NewDb(sql.OpenDB(&remembering{rest, m}), "postgres")}
 	s.committing.SetMaxIdleConns(-1)
 	s.pool.SetMaxOpenConns(cfg.MaxConns)
 	s.pool.SetMaxIdleConns(cfg.MaxConns)
@@ -70,8 +66,39 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
+// openPools makes the connections' pools; none is opened yet.
+func (s *Store) openPools(dsn pq.Config) (err error) {
+	if s.committing, err = s.openDB(committing(dsn, s.cfg.CommitTimeout), s.cfg.CommitTimeout+margin); err != nil {
+		return err
+	}
+	pool, err := s.openDB(writing(dsn), 2*s.cfg.CommitTimeout+margin)
+	if err != nil {
+		return err
+	}
+	slow, err := s.openDB(writing(dsn), slowPatience)
+	if err != nil {
+		return err
+	}
+	slow.SetMaxIdleConns(-1)
+	s.pool, s.slow = sqlx.NewDb(pool, "postgres"), sqlx.NewDb(slow, "postgres")
+	return nil
+}
+
+// openDB makes a pool of connections on which no answer is waited for longer than patience, to servers that are asked what
+// they remember.
+func (s *Store) openDB(how session, patience time.Duration) (*sql.DB, error) {
+	c, err := how.connector(&dialer{patience: patience})
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(&remembering{c, s.memory}), nil
+}
+
 // margin is how much longer than a statement may run its answer may take.
 const margin = 3 * time.Second
+
+// slowPatience is how long the answer to a statement of an audit may take.
+const slowPatience = time.Hour
 
 // start makes the queues and runs them.
 func (s *Store) start() {
@@ -121,6 +148,7 @@ func (s *Store) Close() {
 func (s *Store) closePools() {
 	_ = s.committing.Close()
 	_ = s.pool.Close()
+	_ = s.slow.Close()
 }
 
 const selectWritable = `select pg_is_in_recovery() or current_setting('transaction_read_only') = 'on',

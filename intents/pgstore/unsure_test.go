@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/url"
+	"path/filepath"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/internal/batch"
+	"github.com/nsqrelayer/relayer/internal/nsqtest"
 	"github.com/nsqrelayer/relayer/internal/pgtest"
 )
 
@@ -199,6 +202,51 @@ func TestSilentNetwork(t *testing.T) {
 		_, err = s.Complete(t.Context(), cl, intents.Result{Verdict: intents.NotSent})
 	}
 	stands(t, s, intents.Authorized, 4, 4)
+}
+
+// Nor does what is not batched wait for ever on such a network, as lib/pq would, which asks the server to cancel by the same
+// network: a drain, the probe and both loops go on.
+func TestSilentNetworkUnderThePool(t *testing.T) {
+	t.Parallel()
+	p, dsn := silentProxy(t, pgtest.New(t, migrate))
+	s := openStore(t, dsn, func(c *Config) { c.CommitTimeout = 100 * time.Millisecond })
+	p.Freeze()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	answered := make(chan error, 1)
+	go func() { _, err := s.Lead(ctx, "sweep/r", "a", time.Hour); answered <- err }()
+	select {
+	case err := <-answered:
+		if err == nil {
+			t.Error("nothing was heard, and it says that it has the lease")
+		}
+	case <-time.After(time.Minute):
+		p.Thaw() // or Close waits, too
+		t.Fatal("it waits for ever")
+	}
+	p.Thaw()
+	if err := s.Ping(t.Context()); err != nil {
+		t.Errorf("after it: %v", err)
+	}
+}
+
+// silentProxy stands before a server and can swallow everything; the DSN leads through it.
+func silentProxy(t *testing.T, dsn string) (*nsqtest.Proxy, string) {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, target := u.Query(), u.Host
+	if dir := q.Get("host"); dir != "" {
+		target = filepath.Join(dir, ".s.PGSQL.5432")
+		u.User = url.User(q.Get("user"))
+	}
+	p := nsqtest.StartProxy(t, target)
+	q.Del("host")
+	q.Del("user")
+	u.Host, u.RawQuery = p.Addr(), q.Encode()
+	return p, u.String()
 }
 
 // A panic in the middle of a transaction leaves nothing of it behind, and the committer goes on.
