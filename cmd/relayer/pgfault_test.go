@@ -181,6 +181,9 @@ func TestBackendsAreEnded(t *testing.T) {
 	w.must(err)
 	defer db.Close()
 	first, second := w.start("run"), w.start("run")
+	for _, p := range []*program{first, second} { // one that is cut at its start ends, exit code 5
+		p.says("relayer started", 1)
+	}
 	ins := demoIntents("cut", 400)
 	w.publish(ins)
 	rounds, settled := 0, 0
