@@ -26,6 +26,7 @@ type store interface {
 	resolver
 	undertaker
 	recoverer
+	pruner
 	relayer.Store
 	relayer.Witness
 	relayer.Due
