@@ -46,7 +46,8 @@ const (
 	selectScopes = `select scope from signers order by scope`
 	// Two that prune at once take turns, so that the lowest numbers are always the first to go.
 	lockNumbers = `select pg_advisory_xact_lock(hashtextextended('prune/' || $1, 8))`
-	lowNumbers  = `select s.key, coalesce(s.closed_at < $2, false) and not exists (select from intents i where i.key = s.intent)
+	// Not "not exists": that may be planned as a read of all intents.
+	lowNumbers = `select s.key, coalesce(s.closed_at < $2, false) and (select i.key from intents i where i.key = s.intent) is null
  from slots s where s.scope = $1 and s.kind = 2 order by s.number limit $3`
 	deleteNumbers = `with a as (delete from attempts where slot = any($1)) delete from slots where key = any($1)`
 )
