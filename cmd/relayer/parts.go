@@ -23,6 +23,7 @@ type store interface {
 	warden
 	noter
 	auditor
+	counter
 	resolver
 	undertaker
 	recoverer

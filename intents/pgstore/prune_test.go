@@ -99,7 +99,7 @@ func TestPruneNumbersInARow(t *testing.T) {
 func TestPruneWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.New(t, migrate)
-	s, db := openStore(t, with(dsn, "lock_timeout=1h")), database(t, dsn)
+	s, db := openStore(t, with(dsn, "lock_timeout=200")), database(t, dsn)
 	for _, id := range []string{"pi_1", "pi_2", "pi_3"} {
 		settle(t, s, made(t, s, id))
 	}
