@@ -22,6 +22,7 @@ var (
 	listIntents = listing("")
 	listOpen    = listing("and due_at is not null")
 	listAmiss   = listing("and reason is not null")
+	listCalled  = listing("and reason = '" + string(intents.ReasonOperator) + "'")
 	listReviews = listing("and due_at is not null and reason is not null")
 )
 
@@ -33,6 +34,8 @@ func listOf(f intents.Filter) string {
 		open = open && (s == intents.Authorized || s.Holds())
 	}
 	switch {
+	case len(f.States) == 1 && f.States[0] == intents.Canceled: // it is always a person who cancels
+		return listCalled
 	case open && amiss:
 		return listReviews
 	case amiss:

@@ -40,6 +40,8 @@ var lists = []struct {
 	{"canceled on a route", intents.Filter{Route: "payouts", States: []intents.State{intents.Canceled}}, "intents_reason"},
 	{"failed since", intents.Filter{States: []intents.State{intents.Failed}, Since: time.Now().Add(-10 * 24 * time.Hour)}, "intents_reason"},
 	{"all that went amiss", intents.Filter{States: []intents.State{intents.Failed, intents.Canceled, intents.NeedsReview}}, "intents_reason|intents_review"},
+	{"reference since", intents.Filter{Ref: "0xa", Since: time.Now().Add(-24 * time.Hour)}, "intents_created"},
+	{"account since", intents.Filter{Account: "acct_777", Since: time.Now().Add(-24 * time.Hour)}, "intents_created"},
 	{"in review", intents.Filter{States: []intents.State{intents.NeedsReview}}, "intents_review"},
 	{"in review on a route", intents.Filter{Route: "payouts", States: []intents.State{intents.NeedsReview}}, "intents_review"},
 	{"confirming", intents.Filter{States: []intents.State{intents.Confirming}}, "intents_(due|watch|key)"},
@@ -51,7 +53,6 @@ var lists = []struct {
 	{"account", intents.Filter{Account: "acct_777"}, ""},
 	{"rare asset", intents.Filter{Asset: "DAI"}, ""},
 	{"reference", intents.Filter{Ref: "0xa"}, ""},
-	{"reference since", intents.Filter{Ref: "0xa", Since: time.Now().Add(-24 * time.Hour)}, ""},
 	{"created", intents.Filter{States: []intents.State{intents.Created}}, ""},
 	{"until", intents.Filter{Until: time.Now().Add(-90 * 24 * time.Hour)}, ""},
 }

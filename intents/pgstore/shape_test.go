@@ -45,8 +45,8 @@ func TestPlainPathIsHOT(t *testing.T) {
 func TestNoIndexNamesState(t *testing.T) {
 	t.Parallel()
 	db := database(t, pgtest.New(t, migrate))
-	if n := ask[int](t, db, "select count(*) from pg_indexes where tablename = 'intents'"); n != 7 {
-		t.Errorf("intents has %d indexes, want 7", n)
+	if n := ask[int](t, db, "select count(*) from pg_indexes where tablename = 'intents'"); n != 8 {
+		t.Errorf("intents has %d indexes, want 8", n)
 	}
 	if n := ask[int](t, db, `select count(*) from pg_indexes where tablename = 'intents' and indexdef ~ '\mstate\M'`); n != 0 {
 		t.Errorf("%d indexes name state", n)

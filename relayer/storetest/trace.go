@@ -37,6 +37,9 @@ func trace(ctx context.Context, s Store, id string) ([]string, error) {
 	if amiss := in.State == intents.Failed || in.State == intents.Canceled || in.State == intents.NeedsReview; amiss && in.Reason == "" {
 		out = append(out, fmt.Sprintf("%s is %s without a reason", id, in.State))
 	}
+	if in.State == intents.Canceled && in.Reason != intents.ReasonOperator {
+		out = append(out, fmt.Sprintf("%s is canceled for %s", id, in.Reason))
+	}
 	if last.Version != in.Version || last.To != in.State || last.Reason != in.Reason || !last.At.Equal(in.ChangedAt) {
 		out = append(out, fmt.Sprintf("%s: the row is %s v%d, its timeline ends in %+v", id, in.State, in.Version, last))
 	}
