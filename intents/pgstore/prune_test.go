@@ -89,8 +89,17 @@ func TestPruneNumbersInARow(t *testing.T) {
 	if done := pruned(t, s, intents.Prune{Before: time.Now().Add(-24 * time.Hour)}); done.Total() != 3 || done.Slots != 2 {
 		t.Errorf("pruned %+v, want 3 intents, and 2 numbers below that of pi_2", done)
 	}
-	if got := ask[string](t, db, "select string_agg(number::text, ' ' order by number) from slots"); got != "3 4 5" {
+	const left = "select string_agg(number::text, ' ' order by number) from slots"
+	if got := ask[string](t, db, left); got != "3 4 5" {
 		t.Errorf("numbers left: %s", got)
+	}
+	audited(t, s)
+	do(t, db, "update intents set changed_at = changed_at - interval '2 days', created_at = created_at - interval '2 days'")
+	if done := pruned(t, s, intents.Prune{Before: time.Now().Add(-24 * time.Hour)}); done.Total() != 1 || done.Slots != 2 {
+		t.Errorf("then pruned %+v, want pi_2, and the numbers 3 and 4", done)
+	}
+	if got := ask[string](t, db, left); got != "5" {
+		t.Errorf("numbers left then: %s", got)
 	}
 	audited(t, s)
 }
