@@ -13,7 +13,7 @@ type View struct {
 	Account     string            `json:"account,omitempty"`
 	Destination string            `json:"destination,omitempty"`
 	Asset       string            `json:"asset,omitempty"`
-	Amount      Amount            `json:"amount,omitzero"` // a string of digits, in the smallest unit
+	Amount      Amount            `json:"amount,omitzero"` // a string of digits, in the smallest unit; of a tombstone none
 	NotBefore   time.Time         `json:"not_before,omitzero"`
 	ExpiresAt   time.Time         `json:"expires_at,omitzero"`
 	Lane        string            `json:"lane,omitempty"`
