@@ -30,6 +30,7 @@ type Intent struct {
 	Reason    Reason    // why it failed, was canceled or is in review
 	CreatedAt time.Time // when it was stored
 	ChangedAt time.Time // when Version was last raised
+	PrunedAt  time.Time // zero unless only its tombstone is left: id, route, state, version, ref and creation
 
 	// What a claim took. Zero while there is none.
 	Slot           Slot

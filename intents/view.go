@@ -13,7 +13,7 @@ type View struct {
 	Account     string            `json:"account,omitempty"`
 	Destination string            `json:"destination,omitempty"`
 	Asset       string            `json:"asset,omitempty"`
-	Amount      Amount            `json:"amount"` // a string of digits, in the smallest unit
+	Amount      Amount            `json:"amount,omitzero"` // a string of digits, in the smallest unit; of a tombstone none
 	NotBefore   time.Time         `json:"not_before,omitzero"`
 	ExpiresAt   time.Time         `json:"expires_at,omitzero"`
 	Lane        string            `json:"lane,omitempty"`
@@ -25,6 +25,7 @@ type View struct {
 	CreatedAt   time.Time         `json:"created_at,omitzero"`
 	ChangedAt   time.Time         `json:"changed_at,omitzero"`
 	DueAt       time.Time         `json:"due_at,omitzero"`
+	PrunedAt    time.Time         `json:"pruned_at,omitzero"` // only its tombstone is left
 	Slot        string            `json:"slot,omitempty"`     // scope and number or name; see [Slot.String]
 	Attempts    int               `json:"attempts,omitempty"` // stored in the slot
 }
@@ -35,7 +36,7 @@ func JSON(in Intent) View {
 		ID: in.ID, Route: in.Route, Account: in.Account, Destination: in.Destination, Asset: in.Asset, Amount: in.Amount,
 		NotBefore: in.NotBefore.UTC(), ExpiresAt: in.ExpiresAt.UTC(), Lane: in.Lane, Metadata: in.Metadata,
 		State: in.State.String(), Version: in.Version, Ref: in.Ref, Reason: in.Reason,
-		CreatedAt: in.CreatedAt.UTC(), ChangedAt: in.ChangedAt.UTC(), DueAt: in.DueAt.UTC(), Attempts: in.Stored,
+		CreatedAt: in.CreatedAt.UTC(), ChangedAt: in.ChangedAt.UTC(), DueAt: in.DueAt.UTC(), PrunedAt: in.PrunedAt.UTC(), Attempts: in.Stored,
 	}
 	if in.Slot.Kind != NoSlot {
 		v.Slot = in.Slot.String()

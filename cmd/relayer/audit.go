@@ -16,6 +16,12 @@ type auditor interface {
 	Inspect(ctx context.Context, a intents.Audit) ([]intents.Audited, error)
 }
 
+// counter tells what the server counts.
+type counter interface {
+	// HOT tells how many updates of intents were counted, and how many of these touched no index.
+	HOT(ctx context.Context) (hot, updates int64, err error)
+}
+
 type auditCmd struct {
 	Late   time.Duration `default:"15m" help:"How far past its time anything may be (${default}); 0: that is not looked at."`
 	Most   int           `default:"100" help:"Print so many violations of each check (${default}); 0: all. The others are counted."`
@@ -30,6 +36,8 @@ func (auditCmd) Help() string {
 
 Checks, in one snapshot, that: accounts' pending sums are what their intents hold, posted sums those of their entries (pending, posted); what settled was captured once (captured); timelines have no gap and end where their intents stand (events); all bytes are there (attempts); a slot has one intent, a signer's numbers have no gap (slots, numbers); what is open has a next look (timers), and is not past its time without a reason, such as a paused route (late); no route with open intents is missing in relayer.toml (routes).
 
+The last line but one tells how many updates of intents touched no index (HOT); it is no violation.
+
 It writes nothing and reads every row once or twice, on one connection; see docs/operations.md for how long that takes.`
 }
 
@@ -37,6 +45,18 @@ It writes nothing and reads every row once or twice, on one connection; see docs
 type auditView struct {
 	Violations int         `json:"violations"`
 	Checks     []checkView `json:"checks"`
+	HOT        hotView     `json:"hot"` // of updates of intents, as far as the server has counted
+}
+
+type hotView struct {
+	Updates int64 `json:"updates"`
+	HOT     int64 `json:"hot"` // that touched no index
+}
+
+func (h hotView) print(a *app) {
+	if h.Updates > 0 {
+		fmt.Fprintf(a.stdout, "hot: %d of %d updates of intents touched no index, %.1f %%\n", h.HOT, h.Updates, 100*float64(h.HOT)/float64(h.Updates))
+	}
 }
 
 type checkView struct {
@@ -68,12 +88,16 @@ func (c *auditCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.print(a, all)
+	var h hotView
+	if h.HOT, h.Updates, err = s.HOT(ctx); err != nil {
+		return err
+	}
+	return c.print(a, all, h)
 }
 
 // print prints an audit. Errors: an exit code of 1 when anything was found.
-func (c *auditCmd) print(a *app, all []intents.Audited) error {
-	view := auditView{Checks: []checkView{}}
+func (c *auditCmd) print(a *app, all []intents.Audited, h hotView) error {
+	view := auditView{Checks: []checkView{}, HOT: h}
 	var took time.Duration
 	for _, x := range all {
 		view.Violations += x.Found
@@ -88,6 +112,7 @@ func (c *auditCmd) print(a *app, all []intents.Audited) error {
 		for _, x := range all {
 			printAudited(a, x)
 		}
+		h.print(a)
 		fmt.Fprintf(a.stdout, "audit: %d checks, %d violations, in %s\n", len(all), view.Violations, took.Round(time.Millisecond))
 	}
 	if view.Violations > 0 {

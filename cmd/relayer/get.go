@@ -105,7 +105,9 @@ func viewAttempt(a intents.Attempt) attemptView {
 
 func (st story) print(t table) error {
 	st.printIntent(t)
-	t.row("\ntimeline")
+	if len(st.Events) > 0 {
+		t.row("\ntimeline")
+	}
 	for _, e := range st.Events {
 		t.row("  "+stamp(e.At), "v"+strconv.Itoa(e.Version), step(e), remarks(e))
 	}
@@ -138,7 +140,9 @@ func (st story) printIntent(t table) {
 	row("route", in.Route)
 	row("account", in.Account)
 	row("destination", in.Destination)
-	row("amount", in.Amount.String()+" "+in.Asset)
+	if in.Asset != "" {
+		row("amount", in.Amount.String()+" "+in.Asset)
+	}
 	row("lane", in.Lane)
 	row("not before", at(in.NotBefore))
 	row("expires at", at(in.ExpiresAt))
@@ -147,6 +151,10 @@ func (st story) printIntent(t table) {
 	}
 	row("slot", in.Slot)
 	row("due at", at(in.DueAt))
+	if !in.PrunedAt.IsZero() { // its timeline does not tell any more
+		row("created at", at(in.CreatedAt))
+		row("pruned at", at(in.PrunedAt))
+	}
 }
 
 // step is what an event did.

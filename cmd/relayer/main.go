@@ -33,6 +33,7 @@ type cli struct {
 	Dead    deadletterCmd `cmd:"" name:"deadletter" help:"Messages that could not become intents: list, show, publish again."`
 	Audit   auditCmd      `cmd:"" help:"Check that everything in the database adds up; exit 1 when it does not."`
 	Recover recoverCmd    `cmd:"" help:"Go on after the database has forgotten what it had committed."`
+	Prune   pruneCmd      `cmd:"" help:"Delete what ended long ago, but for a tombstone of each intent."`
 	EVM     evmCmd        `cmd:"" name:"evm" help:"Signers of EVM chains."`
 	Version versionCmd    `cmd:"" help:"Show version, commit and date."`
 }

@@ -23,9 +23,11 @@ type store interface {
 	warden
 	noter
 	auditor
+	counter
 	resolver
 	undertaker
 	recoverer
+	pruner
 	relayer.Store
 	relayer.Witness
 	relayer.Due

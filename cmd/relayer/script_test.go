@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"math/big"
 	"os"
@@ -69,7 +70,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "eventually": eventually, "mine": mine, "outside": outside,
-			"publish": publish, "firstword": firstWord,
+			"publish": publish, "firstword": firstWord, "age": age, "sql": query,
 		},
 	})
 }
@@ -235,4 +236,26 @@ func outside(ts *testscript.TestScript, neg bool, args []string) {
 	defer client.Close()
 	ts.Check(client.SendTransaction(context.Background(), tx))
 	c.Mine()
+}
+
+// age makes everything in the script's database so many days older: age 100.
+func age(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: age days")
+	}
+	by := " - interval '" + args[0] + " days'"
+	query(ts, false, []string{"update intents set created_at = created_at" + by + ", changed_at = changed_at" + by +
+		"; update slots set closed_at = closed_at" + by})
+}
+
+// query changes the script's database as nothing else would: sql 'update …'.
+func query(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: sql statements")
+	}
+	db, err := sql.Open("postgres", ts.Getenv("RELAYER_DATABASE_URL"))
+	ts.Check(err)
+	defer db.Close()
+	_, err = db.ExecContext(context.Background(), args[0])
+	ts.Check(err)
 }

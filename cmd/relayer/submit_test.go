@@ -23,6 +23,7 @@ import (
 type fake struct {
 	*memstore.Store
 	recoverer // never asked
+	counter   // never asked
 
 	mu        sync.Mutex
 	published []string

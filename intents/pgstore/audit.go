@@ -89,3 +89,12 @@ func (c check) run(ctx context.Context, q queryer, most int) (intents.Audited, e
 	found.Took = time.Since(start)
 	return found, rows.Err()
 }
+
+const selectHOT = `select coalesce(n_tup_hot_upd, 0), coalesce(n_tup_upd, 0) from pg_stat_user_tables where relid = 'intents'::regclass`
+
+// HOT tells how many updates of intents the server has counted, and how many of these touched no index. Far fewer than half
+// means that somebody added an index on what changes, or that the table has no room in its pages.
+func (s *Store) HOT(ctx context.Context) (hot, updates int64, err error) {
+	err = s.pool.QueryRowContext(ctx, selectHOT).Scan(&hot, &updates)
+	return hot, updates, ofRead(err)
+}

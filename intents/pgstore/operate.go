@@ -8,7 +8,7 @@ import (
 )
 
 // Authorize lets a created intent be sent; one that is authorized already is returned.
-// Errors: intents.ErrNotFound, *intents.TransitionError, intents.ErrUnsure.
+// Errors: intents.ErrNotFound, *intents.PrunedError, *intents.TransitionError, intents.ErrUnsure.
 func (s *Store) Authorize(ctx context.Context, id, actor string) (intents.Intent, error) {
 	return s.operate(ctx, id, func(in intents.Intent, now time.Time) (intents.Change, error) {
 		if in.State == intents.Authorized {
@@ -33,10 +33,13 @@ func (s *Store) Note(ctx context.Context, id, actor string, detail []byte) error
 	return err
 }
 
-// operate has a decision made about the intent of an id. One that was pruned is final: what is decided about it changes
-// nothing.
+// operate has a decision made about the intent of an id. Errors: *intents.PrunedError, intents.ErrNotFound, and those of the
+// decision.
 func (s *Store) operate(ctx context.Context, id string, decide func(intents.Intent, time.Time) (intents.Change, error)) (intents.Intent, error) {
 	in, err := s.Get(ctx, id)
+	if err == nil {
+		err = intents.Left(in)
+	}
 	if err != nil {
 		return in, err
 	}

@@ -27,8 +27,8 @@ func (s *Store) Resolve(ctx context.Context, id string, o intents.Order) (in int
 	return in, err == nil, err
 }
 
-// What is in review is due some day, so that the index of what is due finds it among all that has ended.
-var reviewed = reading(`select * from intents where ($1 = '' or route = $1) and due_at is not null and state = 8
+// What is in review is due some day and has a reason: that is an index of its own, of hardly anything else.
+var reviewed = reading(`select * from intents where ($1 = '' or route = $1) and reason is not null and due_at is not null and state = 8
  order by changed_at, key limit $2`) + ` order by i.changed_at, i.key`
 
 // Reviews reads what is in review on a route, or on all where that is empty, longest first.

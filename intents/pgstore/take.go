@@ -11,7 +11,7 @@ import (
 )
 
 // Take reads the intent of a message, or creates and authorizes the one it carries when the id is new, also among
-// tombstones. Of a pruned intent only id, route, state and version are known.
+// tombstones. Of a pruned intent only what intents.Tombstone keeps is known.
 // Errors: *intents.ConflictError, intents.ErrNotFound, intents.ErrUnsure.
 func (s *Store) Take(ctx context.Context, m intents.Message) (intents.Intent, error) {
 	in := m.Intent
@@ -27,7 +27,7 @@ func (s *Store) Create(ctx context.Context, in intents.Intent, authorize bool, a
 	return got, answered(err)
 }
 
-// Get reads one intent. Errors: intents.ErrNotFound.
+// Get reads one intent, or what its tombstone tells. Errors: intents.ErrNotFound.
 func (s *Store) Get(ctx context.Context, id string) (intents.Intent, error) {
 	got, err := s.takes.Do(ctx, takeOp{in: intents.Intent{ID: id}})
 	return got, answered(err)
@@ -138,7 +138,7 @@ func answer(in intents.Intent, err error) batch.Answer[intents.Intent] {
 }
 
 // tombs reads tombstones, and the clock in any case.
-const tombs = `select clock_timestamp(), t.id, t.key, t.route, t.hash, t.state, t.version, t.created_at
+const tombs = `select clock_timestamp(), t.id, t.key, t.route, t.hash, t.state, t.version, t.ref, t.created_at, t.pruned_at
  from (select 1) one left join tombstones t on t.id = any($1)`
 
 // create looks for tombstones and stores the full intents among those that left none.
@@ -177,16 +177,17 @@ func (t *takes) unearth(ctx context.Context, ops []takeOp, known map[string]batc
 	defer rows.Close()
 	for rows.Next() {
 		var in intents.Intent
-		var id, route text
+		var id, route, ref text
 		var key, state, version nullInt
 		var hash []byte
-		if err := rows.Scan(stamp{&now}, &id, &key, &route, &hash, &state, &version, stamp{&in.CreatedAt}); err != nil {
+		if err := rows.Scan(stamp{&now}, &id, &key, &route, &hash, &state, &version, &ref, stamp{&in.CreatedAt}, stamp{&in.PrunedAt}); err != nil {
 			return now, badRow(err)
 		}
 		if id == "" {
 			continue
 		}
-		in.Key, in.ID, in.Route, in.State, in.Version, in.ReadAt = int64(key), string(id), string(route), intents.State(state), int(version), now
+		in.Key, in.ID, in.Route, in.Ref, in.ReadAt = int64(key), string(id), string(route), string(ref), now
+		in.State, in.Version = intents.State(state), int(version)
 		known[in.ID] = answer(in, asked[in.ID].judge(in, func() (h intents.Hash) { copy(h[:], hash); return h }))
 	}
 	return now, rows.Err()

@@ -86,7 +86,7 @@ func (s *Store) seat(r *record, in *intents.Intent, c intents.Claim, from *inten
 	case s.slots[in.Slot.ID] != nil: // its first slot was proved dead: bytes of another are never mixed with those
 		in.Slot.ID = s.next()
 	}
-	sl := &slot{Slot: in.Slot, owner: r, route: in.Route, open: true}
+	sl := &slot{Slot: in.Slot, owner: r, by: r.in.Key, route: in.Route, open: true}
 	s.slots[sl.ID] = sl
 	if c.Plan.Slot != intents.Counter {
 		a := *c.Attempt

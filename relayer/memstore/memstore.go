@@ -27,6 +27,7 @@ type Store struct {
 	last     time.Time // the last time told
 	byID     map[string]*record
 	byKey    map[int64]*record
+	tombs    map[string]tomb
 	slots    map[int64]*slot
 	accounts map[pot]*intents.Account
 	credits  map[pot]map[string]intents.Entry // by reference
@@ -47,6 +48,7 @@ func New(cfg Config) *Store {
 		cfg:      cfg,
 		byID:     map[string]*record{},
 		byKey:    map[int64]*record{},
+		tombs:    map[string]tomb{},
 		slots:    map[int64]*slot{},
 		accounts: map[pot]*intents.Account{},
 		credits:  map[pot]map[string]intents.Entry{},

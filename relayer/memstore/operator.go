@@ -9,7 +9,7 @@ import (
 	"github.com/nsqrelayer/relayer/intents"
 )
 
-// Authorize lets a created intent be sent. Errors: intents.ErrNotFound, *intents.TransitionError.
+// Authorize lets a created intent be sent. Errors: intents.ErrNotFound, *intents.PrunedError, *intents.TransitionError.
 func (s *Store) Authorize(_ context.Context, id, actor string) (intents.Intent, error) {
 	return s.operate(id, func(in intents.Intent, now time.Time) (intents.Change, error) {
 		if in.State == intents.Authorized {
@@ -38,6 +38,9 @@ func (s *Store) Note(_ context.Context, id, actor string, detail []byte) error {
 func (s *Store) operate(id string, decide func(intents.Intent, time.Time) (intents.Change, error)) (intents.Intent, error) {
 	now := s.begin()
 	defer s.mu.Unlock()
+	if t, pruned := s.tombs[id]; pruned {
+		return t.show(now), intents.Left(t.in)
+	}
 	r := s.byID[id]
 	if r == nil {
 		return intents.Intent{}, intents.ErrNotFound
@@ -47,10 +50,13 @@ func (s *Store) operate(id string, decide func(intents.Intent, time.Time) (inten
 	return s.show(r, now), err
 }
 
-// Get reads one intent. Errors: intents.ErrNotFound.
+// Get reads one intent, or what its tombstone tells. Errors: intents.ErrNotFound.
 func (s *Store) Get(_ context.Context, id string) (intents.Intent, error) {
 	now := s.begin()
 	defer s.mu.Unlock()
+	if t, pruned := s.tombs[id]; pruned {
+		return t.show(now), nil
+	}
 	r := s.byID[id]
 	if r == nil {
 		return intents.Intent{}, intents.ErrNotFound
@@ -58,10 +64,13 @@ func (s *Store) Get(_ context.Context, id string) (intents.Intent, error) {
 	return s.show(r, now), nil
 }
 
-// Events reads an intent's timeline, oldest first. Errors: intents.ErrNotFound.
+// Events reads an intent's timeline, oldest first; nothing is left of that of a pruned one. Errors: intents.ErrNotFound.
 func (s *Store) Events(_ context.Context, id string) ([]intents.Event, error) {
 	s.begin()
 	defer s.mu.Unlock()
+	if _, pruned := s.tombs[id]; pruned {
+		return nil, nil
+	}
 	r := s.byID[id]
 	if r == nil {
 		return nil, intents.ErrNotFound
@@ -73,6 +82,9 @@ func (s *Store) Events(_ context.Context, id string) ([]intents.Event, error) {
 func (s *Store) Attempts(_ context.Context, id string) ([]intents.Attempt, error) {
 	s.begin()
 	defer s.mu.Unlock()
+	if _, pruned := s.tombs[id]; pruned {
+		return nil, nil
+	}
 	r := s.byID[id]
 	if r == nil {
 		return nil, intents.ErrNotFound

@@ -19,6 +19,7 @@ type record struct {
 type slot struct {
 	intents.Slot
 	owner    *record // nil: nobody's; to be filled while it is open
+	by       int64   // the key of the intent that took it; 0: none did
 	route    string
 	open     bool
 	since    time.Time

@@ -6,7 +6,8 @@ import (
 	"github.com/nsqrelayer/relayer/intents"
 )
 
-// Take reads the intent of a message, or creates and authorizes the one it carries when the id is new.
+// Take reads the intent of a message, or creates and authorizes the one it carries when the id is new, also among
+// tombstones.
 // Errors: *intents.ConflictError, intents.ErrNotFound.
 func (s *Store) Take(_ context.Context, m intents.Message) (intents.Intent, error) {
 	now := s.begin()
@@ -14,6 +15,9 @@ func (s *Store) Take(_ context.Context, m intents.Message) (intents.Intent, erro
 	in := m.Intent
 	in.ID, in.Route = m.ID, m.Route
 	r := s.byID[m.ID]
+	if t, pruned := s.tombs[m.ID]; pruned {
+		return t.answer(in, m.Full, now)
+	}
 	switch {
 	case r == nil && !m.Full:
 		return intents.Intent{}, intents.ErrNotFound
@@ -33,6 +37,9 @@ func (s *Store) Take(_ context.Context, m intents.Message) (intents.Intent, erro
 func (s *Store) Create(_ context.Context, in intents.Intent, authorize bool, actor string) (intents.Intent, error) {
 	now := s.begin()
 	defer s.mu.Unlock()
+	if t, pruned := s.tombs[in.ID]; pruned {
+		return t.answer(in, true, now)
+	}
 	r := s.byID[in.ID]
 	if r == nil {
 		r = s.insert(in, authorize, actor, now)

@@ -12,6 +12,7 @@ func listTests() []test {
 		{"list/filters", listFilters},
 		{"list/pages, newest first", listPages},
 		{"list/fifty by default", listDefault},
+		{"list/by every state", listStates},
 		{"count/by state", countStates},
 	}
 }
@@ -101,5 +102,29 @@ func countStates(f *fixture) {
 	f.must(err)
 	if all[intents.Authorized] < 3 {
 		f.Errorf("count of all routes: got %v", all)
+	}
+}
+
+// listStates: a store may find some states by another way than others. What did not go as asked always has a reason.
+func listStates(f *fixture) {
+	created, err := f.Create(f.ctx, f.intent(), false, "tester")
+	f.must(err)
+	canceled, err := f.Cancel(f.ctx, f.taken().ID, "ann")
+	f.must(err)
+	made := []intents.Intent{created, f.taken(), f.claim(f.keyed(f.taken())).Intent,
+		f.complete(f.claim(f.keyed(f.taken())), intents.Result{Verdict: intents.Accepted}), f.settled(),
+		f.complete(f.claim(f.keyed(f.taken())), intents.Result{Verdict: intents.Declined}), canceled,
+		f.complete(f.claim(f.never(f.taken())), intents.Result{Verdict: intents.Unknown})}
+	for i, a := range made {
+		if amiss := a.State >= intents.Failed; a.State != intents.States()[i] || amiss != (a.Reason != "") {
+			f.Errorf("%s is %s %q, want %s", a.ID, a.State, a.Reason, intents.States()[i])
+		}
+		for _, b := range made {
+			want := slices.Compact([]string{a.ID, b.ID})
+			got := f.list(intents.Filter{Route: f.route, States: []intents.State{a.State, b.State}})
+			if slices.Sort(want); len(got) != len(want) || !slices.Equal(slices.Sorted(slices.Values(got)), want) {
+				f.Errorf("%s and %s: got %v, want %v", a.State, b.State, got, want)
+			}
+		}
 	}
 }

@@ -47,6 +47,7 @@ func operations() []operation {
 		{"read", (*twin).read}, {"reclaim", (*twin).reclaim}, {"again", (*twin).again}, {"refuse", (*twin).refuse},
 		{"pause", (*twin).pause}, {"credit", (*twin).credit}, {"signer", (*twin).signer},
 		{"turn", (*twin).turn}, {"resolve", (*twin).resolve}, {"resolve", (*twin).resolve}, {"reviews", (*twin).reviews},
+		{"prune", (*twin).prune},
 	}
 }
 

@@ -15,7 +15,7 @@ func face(in intents.Intent) string {
 	s := fmt.Sprintf("%s %s v%d %q ref %q held %s slot %d/%s/%d/%s stored %d", in.ID, in.State, in.Version, in.Reason, in.Ref, in.Held(),
 		in.Slot.Kind, in.Slot.Scope, in.Slot.Number, in.Slot.Name, in.Stored)
 	s += fmt.Sprintf(" calls %d silent %d seen %t claim %q runs %t", in.Calls, in.Silent, in.Seen, in.ClaimID, in.Claimed(now))
-	s += fmt.Sprintf(" paused %t again %t", in.Paused, in.Stored == 0 || in.MayResend(now))
+	s += fmt.Sprintf(" pruned %t paused %t again %t", !in.PrunedAt.IsZero(), in.Paused, in.Stored == 0 || in.MayResend(now))
 	return s + fmt.Sprintf(" try %t/%t due %t/%t watch %t", in.TryAt.IsZero(), now.Before(in.TryAt), in.DueAt.IsZero(), now.Before(in.DueAt), in.WatchAt.IsZero())
 }
 
@@ -32,6 +32,9 @@ func word(err error) string {
 	}
 	if no, ok := errors.AsType[*intents.InvalidError](err); ok {
 		return "invalid " + no.Field
+	}
+	if no, ok := errors.AsType[*intents.PrunedError](err); ok {
+		return "pruned, " + no.State.String()
 	}
 	for _, e := range []error{intents.ErrNotFound, intents.ErrMoved, intents.ErrSlotClosed, intents.ErrNoSigner} {
 		if errors.Is(err, e) {

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
 	"pgregory.net/rapid"
@@ -35,5 +36,14 @@ func (w *twin) reviews(rt *rapid.T) {
 	w.both(rt, func(s *side) (string, error) {
 		ins, err := s.Reviews(s.ctx, w.tag, most)
 		return faces(ins), err
+	})
+}
+
+// prune leaves tombstones of what has ended, or only counts it.
+func (w *twin) prune(rt *rapid.T) {
+	p := intents.Prune{Before: time.Now().Add(24 * time.Hour), Route: w.tag, Limit: rapid.IntRange(0, 2).Draw(rt, "limit"), DryRun: rapid.Bool().Draw(rt, "dry run")}
+	w.both(rt, func(s *side) (string, error) {
+		done, err := s.Prune(s.ctx, p, nil)
+		return fmt.Sprint(done.Intents, done.Kept, done.Alarms), err
 	})
 }

@@ -60,6 +60,9 @@ type Operator interface {
 	Resolve(ctx context.Context, id string, o intents.Order) (in intents.Intent, again bool, err error)
 	// Reviews reads what is in review on a route, or on all where that is empty, longest first.
 	Reviews(ctx context.Context, route string, most int) ([]intents.Intent, error)
+	// Prune leaves a tombstone of each intent that has been final for long enough, oldest first; of it only what
+	// intents.Tombstone keeps is known, and what is ordered about it is a *intents.PrunedError. told may be nil.
+	Prune(ctx context.Context, p intents.Prune, told func(more int)) (intents.Pruned, error)
 	// Signers reads every counter scope.
 	Signers(ctx context.Context) ([]intents.Signer, error)
 	// DeadLetters reads dead letters, newest first, and how often each came.

@@ -33,6 +33,6 @@ func suite() []test {
 		takeTests(), createTests(), claimTests(), fundsTests(), laneTests(), counterTests(), takeoverTests(),
 		attachTests(), factTests(), permissionTests(), repeatTests(), recordTests(), fillerTests(), watchTests(),
 		sweepTests(), leaseTests(), pauseTests(), cancelTests(), deskTests(), listTests(), eventTests(),
-		accountTests(), letterTests(), signerTests(), pickTests(), foreignTests(), noteTests(), raceTests(), auditTests(), reviewTests(),
+		accountTests(), letterTests(), signerTests(), pickTests(), foreignTests(), noteTests(), raceTests(), auditTests(), reviewTests(), pruneTests(),
 	)
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // trace reads an intent's timeline and says what is wrong with it: versions rise by one from 1, every edge is allowed,
-// each change begins where the one before ended, and the row stands at its end. An intent never stored has none.
+// each change begins where the one before ended, and the row stands at its end. An intent never stored, or
+// pruned, has none.
 func trace(ctx context.Context, s Store, id string) ([]string, error) {
 	events, err := s.Events(ctx, id)
 	if errors.Is(err, intents.ErrNotFound) {
@@ -19,6 +20,9 @@ func trace(ctx context.Context, s Store, id string) ([]string, error) {
 	in, err2 := s.Get(ctx, id)
 	if err := errors.Join(err, err2); err != nil {
 		return nil, err
+	}
+	if !in.PrunedAt.IsZero() {
+		return found(len(events) > 0, "%s: of a pruned intent there are %d events", id, len(events)), nil
 	}
 	var out []string
 	last := intents.Event{}
@@ -30,10 +34,23 @@ func trace(ctx context.Context, s Store, id string) ([]string, error) {
 		out = append(out, edge(e, last)...)
 		last = e
 	}
+	if amiss := in.State == intents.Failed || in.State == intents.Canceled || in.State == intents.NeedsReview; amiss && in.Reason == "" {
+		out = append(out, fmt.Sprintf("%s is %s without a reason", id, in.State))
+	}
+	if in.State == intents.Canceled && in.Reason != intents.ReasonOperator {
+		out = append(out, fmt.Sprintf("%s is canceled for %s", id, in.Reason))
+	}
 	if last.Version != in.Version || last.To != in.State || last.Reason != in.Reason || !last.At.Equal(in.ChangedAt) {
 		out = append(out, fmt.Sprintf("%s: the row is %s v%d, its timeline ends in %+v", id, in.State, in.Version, last))
 	}
 	return out, nil
+}
+
+func found(wrong bool, format string, args ...any) []string {
+	if !wrong {
+		return nil
+	}
+	return []string{fmt.Sprintf(format, args...)}
 }
 
 // edge checks one change against the one before. A change of claim stays in settling.
