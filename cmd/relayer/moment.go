@@ -51,5 +51,8 @@ func duration(text string) (time.Duration, error) {
 		rest = "0"
 	}
 	d, err := time.ParseDuration(rest)
-	return time.Duration(days)*24*time.Hour + d, err
+	if err != nil || d < 0 {
+		return d, err
+	}
+	return time.Duration(days)*24*time.Hour + d, nil
 }
