@@ -55,6 +55,8 @@ type Route struct {
 	Concurrency int           `toml:"concurrency"` // deliveries worked at once. Default 64
 	MsgTimeout  time.Duration `toml:"msg-timeout"` // asked of nsqd for each lease. Default 60s
 
+	OutputBufferTimeout BufferTime `toml:"output-buffer-timeout"` // how long nsqd may hold a message back to fill a packet; -1: not at all. Default 25ms
+
 	Throttle Throttle `toml:"throttle"`
 
 	PlanTimeout    time.Duration `toml:"plan-timeout"`    // Default 10s
@@ -153,7 +155,7 @@ func defaults() Config {
 
 func defaultRoute() *Route {
 	return &Route{
-		Channel: "relayer", Accept: "reference", Concurrency: 64, MsgTimeout: time.Minute,
+		Channel: "relayer", Accept: "reference", Concurrency: 64, MsgTimeout: time.Minute, OutputBufferTimeout: BufferTime(leastBuffer),
 		Throttle:    Throttle{InFlight: 16, Burst: 1, Cost: 1, ReadShare: 0.2},
 		PlanTimeout: relayer.DefaultStepTimeout, PrepareTimeout: relayer.DefaultStepTimeout,
 		SubmitTimeout: relayer.DefaultStepTimeout, StoreTimeout: relayer.DefaultStoreTimeout,
