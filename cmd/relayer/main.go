@@ -34,6 +34,8 @@ type cli struct {
 	Audit   auditCmd      `cmd:"" help:"Check that everything in the database adds up; exit 1 when it does not."`
 	Recover recoverCmd    `cmd:"" help:"Go on after the database has forgotten what it had committed."`
 	EVM     evmCmd        `cmd:"" name:"evm" help:"Signers of EVM chains."`
+	Bench   benchCmd      `cmd:"" help:"Measure throughput, latency and memory, on parts that are thrown away on exit."`
+	Worker  benchWorker   `cmd:"" name:"bench-worker" hidden:""`
 	Version versionCmd    `cmd:"" help:"Show version, commit and date."`
 }
 

@@ -33,7 +33,7 @@ func openProcess(ctx context.Context, cfg config.Config, log *slog.Logger, s sea
 	}
 	owner := instanceName()
 	p := new(process)
-	if p.store, err = pgstore.Open(ctx, pgstore.Config{DSN: dsn, Actor: owner, Logger: log}); err != nil {
+	if p.store, err = pgstore.Open(ctx, s.store(pgstore.Config{DSN: dsn, Actor: owner, Logger: log})); err != nil {
 		return nil, err
 	}
 	if err := p.wire(cfg, owner, log, s); err != nil {
