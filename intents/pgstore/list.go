@@ -19,7 +19,7 @@ func (s *Store) List(ctx context.Context, f intents.Filter) ([]intents.Intent, e
 	for _, st := range f.States {
 		states.int2(int16(st))
 	}
-	rows, err := load(ctx, s.pool, listIntents, f.Route, states.value(), f.Account, f.Asset, f.Lane, f.Ref,
+	rows, err := load(ctx, s.pool, 0, listIntents, f.Route, states.value(), f.Account, f.Asset, f.Lane, f.Ref,
 		timeOrNull(f.Since), timeOrNull(f.Until), f.Before, int64(cmp.Or(f.Limit, intents.DefaultLimit)))
 	if err != nil {
 		return nil, ofPool(err)

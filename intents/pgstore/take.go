@@ -121,7 +121,7 @@ func (t *takes) find(ctx context.Context, ops []takeOp, known map[string]batch.A
 		asked[op.in.ID] = op
 	}
 	return t.read(ctx, func(ctx context.Context) error {
-		all, err := load(ctx, t, readIntents, texts(slices.Collect(maps.Keys(asked))))
+		all, err := load(ctx, t, len(asked), readIntents, texts(slices.Collect(maps.Keys(asked))))
 		for _, r := range all {
 			known[r.ID] = answer(r.Intent, asked[r.ID].judge(r.Intent, r.Hash))
 		}
