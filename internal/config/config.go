@@ -22,6 +22,7 @@ type Config struct {
 	NSQ NSQ `toml:"nsq"`
 
 	HTTPAddress  string        `toml:"http-address"`  // host:port of /metrics and /livez. Default: empty, no server
+	HTTPPprof    bool          `toml:"http-pprof"`    // serve Go's profiles there, under /debug/pprof/. Default false
 	DrainTimeout time.Duration `toml:"drain-timeout"` // how long begun sends may go on after a stop. Default 45s
 	LogLevel     string        `toml:"log-level"`     // debug, info, warn or error. Default: empty, the command's own
 	LogFormat    string        `toml:"log-format"`    // auto, text or json. Default auto: text on a terminal
