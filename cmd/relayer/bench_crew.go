@@ -81,7 +81,7 @@ func (b *bench) startHand(n int) (*benchHand, error) {
 		return nil, err
 	}
 	h := &benchHand{ready: make(chan struct{}), connected: make(chan struct{}), ended: make(chan struct{})}
-	args := []string{os.Args[0], "bench-worker", "--config", b.configPath(), "--tag", b.tag, "--count", strconv.Itoa(b.count), "--sender", b.cmd.Sender,
+	args := []string{os.Args[0], "bench-worker", "--config", b.configPath(), "--tag", b.tag, "--sender", b.cmd.Sender,
 		"--mode", b.cmd.Mode, "--log-level", cmp.Or(b.given.LogLevel, benchLevel.String())}
 	args = append(args, profileFlag("--cpuprofile", b.cmd.CPUProfile, n)...)
 	args = append(args, profileFlag("--memprofile", b.cmd.MemProfile, n)...)

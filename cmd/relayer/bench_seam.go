@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -13,19 +14,20 @@ import (
 	"github.com/nsqrelayer/relayer/nsqworker"
 )
 
-// benchRecorder stands at the seams of a route and notes when what happened.
+// benchRecorder stands at the seams of a route and notes when what happened. It keeps no more than what is under way: its
+// memory counts as the relayer's.
 type benchRecorder struct {
-	prefix  string
-	submits []atomic.Int64 // by the number of the intent
-	slots   sync.Map       // numbers by slot, where attempts are not named by their intent
-	first   atomic.Int64
+	prefix string
+	first  atomic.Int64
 
-	mu   sync.Mutex
-	done []benchDone
+	mu      sync.Mutex
+	slots   map[int64]string // ids by slot, where attempts are not named by their intent
+	submits map[string]int64 // when, by id
+	done    []benchDone
 }
 
-func newBenchRecorder(tag string, count int) *benchRecorder {
-	return &benchRecorder{prefix: "bench-" + tag + "-", submits: make([]atomic.Int64, count)}
+func newBenchRecorder(tag string) *benchRecorder {
+	return &benchRecorder{prefix: "bench-" + tag + "-", slots: map[int64]string{}, submits: map[string]int64{}}
 }
 
 // seams has the recorder stand everywhere, and with sender none at the sender's place.
@@ -65,21 +67,28 @@ func (r *benchRecorder) report() benchReport {
 func (r *benchRecorder) number(id string) (int, bool) {
 	text, ours := strings.CutPrefix(id, r.prefix)
 	n, err := strconv.Atoi(text)
-	return n, ours && err == nil && n >= 0 && n < len(r.submits)
+	return n, ours && err == nil
 }
 
 // submitted notes the first call for an attempt.
 func (r *benchRecorder) submitted(a intents.Attempt) {
-	n, ok := r.number(a.Name)
-	if !ok {
-		var known any
-		if known, ok = r.slots.Load(a.Slot.ID); ok {
-			n = known.(int)
-		}
+	now := time.Now().UnixNano()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := cmp.Or(r.slots[a.Slot.ID], a.Name)
+	if r.submits[id] == 0 {
+		r.submits[id] = now
 	}
-	if ok {
-		r.submits[n].CompareAndSwap(0, time.Now().UnixNano())
+}
+
+// claimed notes whose a slot is that does not tell.
+func (r *benchRecorder) claimed(in intents.Intent) {
+	if in.Slot.Kind != intents.Counter {
+		return
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.slots[in.Slot.ID] = in.ID
 }
 
 // wrote notes an intent that has come to its end.
@@ -91,9 +100,12 @@ func (r *benchRecorder) wrote(in intents.Intent) {
 	if !ok {
 		return
 	}
-	d := benchDone{N: n, Settled: in.State == intents.Settled, Submit: r.submits[n].Load(), End: time.Now().UnixNano()}
+	d := benchDone{N: n, Settled: in.State == intents.Settled, End: time.Now().UnixNano()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	d.Submit = r.submits[in.ID]
+	delete(r.submits, in.ID)
+	delete(r.slots, in.Slot.ID)
 	r.done = append(r.done, d)
 }
 
@@ -118,8 +130,8 @@ type timedLedger struct {
 
 func (l timedLedger) Claim(ctx context.Context, c intents.Claim) (intents.Claimed, error) {
 	got, err := l.ledger.Claim(ctx, c)
-	if n, ok := l.r.number(got.Intent.ID); ok && got.Intent.Slot.Kind == intents.Counter {
-		l.r.slots.Store(got.Intent.Slot.ID, n)
+	if err == nil {
+		l.r.claimed(got.Intent)
 	}
 	return got, err
 }

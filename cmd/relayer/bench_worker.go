@@ -18,7 +18,6 @@ import (
 // benchWorker is the process that a bench measures: relayer run, with somebody at its seams who looks at the clock.
 type benchWorker struct {
 	Tag        string
-	Count      int
 	Sender     string
 	Mode       string
 	CPUProfile string `name:"cpuprofile"`
@@ -36,7 +35,7 @@ func (c *benchWorker) Run(a *app) error {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	r := newBenchRecorder(c.Tag, c.Count)
+	r := newBenchRecorder(c.Tag)
 	p, err := openProcess(ctx, cfg, a.logger(benchLevel), r.seams(c.Sender, c.Mode))
 	if err != nil {
 		return err
