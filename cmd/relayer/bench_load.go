@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -49,14 +50,27 @@ func (b *bench) store(ctx context.Context) error {
 		return err
 	}
 	defer s.Close()
-	err = b.each(ctx, "stored", benchStorers, func(ctx context.Context, n int) error {
-		_, err := s.Create(ctx, b.intent(n), true, "bench")
-		return err
-	})
+	err = b.each(ctx, "stored", benchStorers, func(ctx context.Context, n int) error { return b.create(ctx, s, n) })
 	if err != nil {
 		return err
 	}
 	return b.parts.db.Analyze(ctx)
+}
+
+// benchTries is how often an intent is stored while the machine is too busy to answer in time.
+const benchTries = 10
+
+// create stores one intent.
+func (b *bench) create(ctx context.Context, s *pgstore.Store, n int) (err error) {
+	for range benchTries {
+		if _, err = s.Create(ctx, b.intent(n), true, "bench"); err == nil || ctx.Err() != nil {
+			return err
+		}
+		if !errors.Is(err, intents.ErrUnavailable) && !errors.Is(err, intents.ErrUnsure) {
+			return err
+		}
+	}
+	return err
 }
 
 // publish publishes a reference to each, at the moment it is due after start.

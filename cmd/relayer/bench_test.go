@@ -127,7 +127,7 @@ func TestBenchOnWhatRuns(t *testing.T) {
 // TestBenchInterrupted: it ends, with all that it started, however it is asked.
 func TestBenchInterrupted(t *testing.T) {
 	t.Parallel()
-	p := startProgram(t, "bench", "--rate", "5", "--intents", "100000", "--log-level", "info")
+	p := startProgram(t, "bench", "--rate", "5", "--intents", "1000", "--log-level", "info")
 	until(t, "a relayer works", func() bool { return strings.Contains(p.stderr.String(), `"state":"settled"`) })
 	p.signal(syscall.SIGINT)
 	p.exits(exitFailed)
@@ -143,7 +143,7 @@ func TestBenchInterrupted(t *testing.T) {
 // TestBenchKilled: a relayer whose bench is gone ends by itself.
 func TestBenchKilled(t *testing.T) {
 	t.Parallel()
-	p := startProgram(t, "bench", "--rate", "5", "--intents", "100000", "--log-level", "info")
+	p := startProgram(t, "bench", "--rate", "5", "--intents", "1000", "--log-level", "info")
 	until(t, "a relayer works", func() bool { return strings.Contains(p.stderr.String(), `"state":"settled"`) })
 	if err := p.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
