@@ -530,3 +530,23 @@ func BenchmarkDecode(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkEncode(b *testing.B) {
+	in := sample()
+	b.Run("reference", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := intents.EncodeReference(in.ID); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("full", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := intents.Encode(in); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -19,6 +19,16 @@ const (
 	nsqdMaxMsgTimeout = 15 * time.Minute // nsqd's default
 )
 
+// Unbuffered, as an OutputBufferTimeout, has nsqd write each message at once, in packets of its own: no message waits for
+// company, and nsqd spends about twice the time on each.
+const Unbuffered time.Duration = -1
+
+// What an OutputBufferTimeout may be otherwise: nsqd refuses less and more (--min- and --max-output-buffer-timeout).
+const (
+	MinOutputBufferTimeout = 25 * time.Millisecond
+	MaxOutputBufferTimeout = 30 * time.Second
+)
+
 // Config is what a Worker needs. Zero fields take the default named.
 type Config struct {
 	Topic, Channel string // required
@@ -38,7 +48,7 @@ type Config struct {
 	DrainTimeout time.Duration // from the end of Run's context until the work contexts end, 45 s
 	WriteTimeout time.Duration // after that, for handlers to write down what they know, 5 s
 
-	OutputBufferTimeout time.Duration // how long nsqd may hold a message back to fill a packet, 25 ms, its least
+	OutputBufferTimeout time.Duration // how long nsqd may hold a message back to fill a packet, 25 ms, its least; or Unbuffered
 	ReconnectInterval   time.Duration // between tries to connect to an nsqd, 1 s
 	LookupInterval      time.Duration // between questions to the nsqlookupds, 5 s
 	WatchdogInterval    time.Duration // between looks at each nsqd's /stats, 15 s
@@ -64,7 +74,7 @@ func (c Config) withDefaults() Config {
 	c.MaxReqTimeout = cmp.Or(c.MaxReqTimeout, time.Hour)
 	c.DrainTimeout = cmp.Or(c.DrainTimeout, 45*time.Second)
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 5*time.Second)
-	c.OutputBufferTimeout = cmp.Or(c.OutputBufferTimeout, 25*time.Millisecond)
+	c.OutputBufferTimeout = cmp.Or(c.OutputBufferTimeout, MinOutputBufferTimeout)
 	c.ReconnectInterval = cmp.Or(c.ReconnectInterval, time.Second)
 	c.LookupInterval = cmp.Or(c.LookupInterval, 5*time.Second)
 	c.WatchdogInterval = cmp.Or(c.WatchdogInterval, 15*time.Second)
@@ -94,7 +104,8 @@ func (c Config) Validate() error {
 		check(c.MaxReqTimeout > 0, "max-req-timeout", c.MaxReqTimeout, "more than 0"),
 		check(c.DrainTimeout > 0, "drain-timeout", c.DrainTimeout, "more than 0"),
 		check(c.WriteTimeout > 0, "write-timeout", c.WriteTimeout, "more than 0"),
-		check(c.OutputBufferTimeout >= 25*time.Millisecond, "output-buffer-timeout", c.OutputBufferTimeout, "25ms, nsqd's least, or more"),
+		check(c.OutputBufferTimeout == Unbuffered || c.OutputBufferTimeout >= MinOutputBufferTimeout && c.OutputBufferTimeout <= MaxOutputBufferTimeout,
+			"output-buffer-timeout", c.OutputBufferTimeout, fmt.Sprintf("%v to %v, or unbuffered", MinOutputBufferTimeout, MaxOutputBufferTimeout)),
 		check(min(c.ReconnectInterval, c.LookupInterval, c.WatchdogInterval) > 0, "reconnect, lookup, watchdog interval",
 			min(c.ReconnectInterval, c.LookupInterval, c.WatchdogInterval), "more than 0"),
 	}

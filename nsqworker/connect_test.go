@@ -195,3 +195,25 @@ func TestHealthTellsNSQDsComplaint(t *testing.T) {
 		t.Errorf("the first is well: %v", err)
 	}
 }
+
+// TestOutputBuffer: nsqd answers with the buffer it will use for us. Stats do not tell.
+func TestOutputBuffer(t *testing.T) {
+	t.Parallel()
+	for timeout, want := range map[time.Duration]string{
+		0:                      `"output_buffer_size":16384,"output_buffer_timeout":25`,
+		300 * time.Millisecond: `"output_buffer_size":16384,"output_buffer_timeout":300`,
+		nsqworker.Unbuffered:   `"output_buffer_size":1,"output_buffer_timeout":0`,
+	} {
+		d := nsqd(t)
+		p := nsqtest.StartProxy(t, d.TCP())
+		p.TrapServer(want, 1)
+		cfg := fixed(d)
+		cfg.NSQDs, cfg.OutputBufferTimeout = []string{p.Addr()}, timeout
+		var got seen
+		w := start(t, cfg, finisher(&got))
+		nsqtest.Until(t, want, func() bool { return p.Sprung() == 1 })
+		w.connected(t, 1) // the trap is gone
+		d.Publish(topic, "works")
+		nsqtest.Until(t, "the message", func() bool { return got.len() == 1 })
+	}
+}

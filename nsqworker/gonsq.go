@@ -30,6 +30,9 @@ func (c Config) nsqConfig(t timing, gen int) *nsq.Config {
 	n.WriteTimeout = netWriteTimeout
 	n.DialTimeout = dialTimeout
 	n.OutputBufferTimeout = c.OutputBufferTimeout
+	if c.OutputBufferTimeout == Unbuffered {
+		n.OutputBufferSize = -1 // without this a message waits for a full buffer, or the next heartbeat
+	}
 	n.LookupdPollInterval = min(5*c.ReconnectInterval, nsqMaxPoll) // go-nsq's own reconnecting; ours is sooner
 	n.UserAgent, n.ClientID, n.Hostname = c.UserAgent, clientID(c.ClientID, gen), c.Hostname
 	return n

@@ -297,4 +297,10 @@ func TestConfigNamesAllThatIsWrong(t *testing.T) {
 			t.Errorf("not named: %s\nin %v", want, err)
 		}
 	}
+	for _, timeout := range []time.Duration{-2, 24 * time.Millisecond, 31 * time.Second} { // nsqd refuses them
+		_, err := nsqworker.New(nsqworker.Config{Topic: "a", Channel: "b", NSQDs: []string{"a:1"}, OutputBufferTimeout: timeout}, nil)
+		if want := "output-buffer-timeout \"" + timeout.String(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: not named in %v", timeout, err)
+		}
+	}
 }

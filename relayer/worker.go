@@ -128,6 +128,9 @@ func (w *Worker) after(j *job, step string, err error) (out Disposition, moved b
 }
 
 func (w *Worker) moved(ctx context.Context, in intents.Intent) {
+	if !w.log.Enabled(ctx, slog.LevelInfo) { // several times for each delivery
+		return
+	}
 	w.log.InfoContext(ctx, "intent moved", "intent", in.ID, "state", in.State.String(), "version", in.Version,
 		"reason", string(in.Reason), "ref", in.Ref)
 }

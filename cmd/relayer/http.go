@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"sync"
 	"syscall"
 
@@ -77,6 +78,11 @@ func (p *process) handler(log *slog.Logger) (http.Handler, error) {
 	mux.HandleFunc("GET /livez", httpd.Live)
 	mux.Handle("GET /readyz", httpd.Ready(p.checks()...))
 	mux.Handle("GET /metrics", metrics.Handler(reg, log))
+	if p.pprof {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	}
 	return mux, nil
 }
 

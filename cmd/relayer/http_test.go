@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 	"math/big"
@@ -146,6 +147,29 @@ func TestBalancesAreShown(t *testing.T) {
 	h.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/metrics", nil))
 	if rec.Code != http.StatusMethodNotAllowed {
 		t.Errorf("POST: %d", rec.Code)
+	}
+}
+
+// Profiles are served where that is wanted, and nowhere else.
+func TestProfilesAreServedWhereWanted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	log := slog.New(slog.DiscardHandler)
+	for wanted, code := range map[string]int{"true": http.StatusOK, "false": http.StatusNotFound} {
+		cfg, err := config.Load(w.config, []string{"RELAYER_HTTP_ADDRESS=127.0.0.1:0", "RELAYER_HTTP_PPROF=" + wanted})
+		w.must(errors.Join(err, cfg.Validate()))
+		p, err := openProcess(t.Context(), cfg, log, noSeams())
+		w.must(err)
+		t.Cleanup(p.close)
+		h, err := p.handler(log)
+		w.must(err)
+		for _, page := range []string{"heap", "profile?seconds=1", "trace?seconds=1"} {
+			rec := httptest.NewRecorder()
+			h.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/debug/pprof/"+page, nil))
+			if rec.Code != code {
+				t.Errorf("%s with http-pprof %s: %d, want %d", page, wanted, rec.Code, code)
+			}
+		}
 	}
 }
 

@@ -35,6 +35,8 @@ type cli struct {
 	Recover recoverCmd    `cmd:"" help:"Go on after the database has forgotten what it had committed."`
 	Prune   pruneCmd      `cmd:"" help:"Delete what ended long ago, but for a tombstone of each intent."`
 	EVM     evmCmd        `cmd:"" name:"evm" help:"Signers of EVM chains."`
+	Bench   benchCmd      `cmd:"" help:"Measure throughput, latency and memory, on parts that are thrown away on exit."`
+	Worker  benchWorker   `cmd:"" name:"bench-worker" hidden:""`
 	Version versionCmd    `cmd:"" help:"Show version, commit and date."`
 }
 

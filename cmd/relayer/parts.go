@@ -43,8 +43,9 @@ type ledger interface {
 	signers
 }
 
-// seams stand between a route and what it works with, so that a test can stand there.
+// seams stand between a route and what it works with, so that a test or a bench can stand there.
 type seams struct {
+	store   func(c pgstore.Config) pgstore.Config
 	ledger  func(route string, l ledger) ledger
 	way     func(route string, w way) way
 	handler func(route string, h nsqworker.Handler) nsqworker.Handler
@@ -53,6 +54,7 @@ type seams struct {
 // noSeams changes nothing.
 func noSeams() seams {
 	return seams{
+		store:   func(c pgstore.Config) pgstore.Config { return c },
 		ledger:  func(_ string, l ledger) ledger { return l },
 		way:     func(_ string, w way) way { return w },
 		handler: func(_ string, h nsqworker.Handler) nsqworker.Handler { return h },

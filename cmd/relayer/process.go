@@ -21,6 +21,7 @@ type process struct {
 	store  *pgstore.Store
 	pub    *nsqworker.Publisher
 	routes []*route
+	pprof  bool // profiles are served
 }
 
 // openProcess wires what a configuration says. Nothing is consumed before run. The store's owner, which stands in
@@ -32,8 +33,8 @@ func openProcess(ctx context.Context, cfg config.Config, log *slog.Logger, s sea
 		return nil, err
 	}
 	owner := instanceName()
-	p := new(process)
-	if p.store, err = pgstore.Open(ctx, pgstore.Config{DSN: dsn, Actor: owner, Logger: log}); err != nil {
+	p := &process{pprof: cfg.HTTPPprof}
+	if p.store, err = pgstore.Open(ctx, s.store(pgstore.Config{DSN: dsn, Actor: owner, Logger: log})); err != nil {
 		return nil, err
 	}
 	if err := p.wire(cfg, owner, log, s); err != nil {

@@ -63,7 +63,7 @@ func consumerConfig(cfg config.Config, r *config.Route, owner string, log *slog.
 	return nsqworker.Config{
 		Topic: r.Topic, Channel: r.Channel,
 		NSQDs: cfg.NSQ.NSQDTCPAddress, NSQDHTTPs: cfg.NSQ.NSQDHTTPAddress, Lookupds: cfg.NSQ.NSQLookupdHTTPAddress,
-		Concurrency: r.Concurrency, MsgTimeout: r.MsgTimeout,
+		Concurrency: r.Concurrency, MsgTimeout: r.MsgTimeout, OutputBufferTimeout: time.Duration(r.OutputBufferTimeout),
 		MaxMsgTimeout: cfg.NSQ.MaxMsgTimeout, MaxReqTimeout: cfg.NSQ.MaxReqTimeout,
 		DrainTimeout: cfg.DrainTimeout, UserAgent: userAgent(), ClientID: owner, Logger: log,
 	}

@@ -47,6 +47,49 @@ func BenchmarkClaimComplete(b *testing.B) {
 	}
 }
 
+// BenchmarkSteps is each step of the plain path by itself, with 256 callers at once on a server that syncs its log.
+func BenchmarkSteps(b *testing.B) {
+	var s *Store
+	var claimed sync.Map
+	take := func(tb testing.TB, in intents.Intent) {
+		if _, err := s.Take(context.Background(), intents.Message{ID: in.ID, Route: in.Route}); err != nil {
+			tb.Errorf("take: %v", err)
+		}
+	}
+	claim := func(tb testing.TB, in intents.Intent) {
+		cl, err := s.Claim(context.Background(), keyed(in))
+		if err != nil {
+			tb.Errorf("claim: %v", err)
+		}
+		claimed.Store(in.Key, cl)
+	}
+	complete := func(tb testing.TB, in intents.Intent) {
+		cl, _ := claimed.Load(in.Key)
+		if _, err := s.Complete(context.Background(), cl.(intents.Claimed), intents.Result{Verdict: intents.Done, Ref: "ref-" + in.ID}); err != nil {
+			tb.Errorf("complete: %v", err)
+		}
+	}
+	nothing := func(testing.TB, intents.Intent) {}
+	for _, step := range []struct {
+		name       string
+		before, do func(testing.TB, intents.Intent)
+	}{{"take", nothing, take}, {"claim", nothing, claim}, {"complete", claim, complete}} {
+		b.Run(step.name, func(b *testing.B) {
+			dsn := pgtest.Server(b, "fsync", "on", "synchronous_commit", "on").DSN("postgres")
+			if err := migrate(b.Context(), dsn); err != nil {
+				b.Fatal(err)
+			}
+			s = openStore(b, dsn)
+			ins := seed(b, s, b.N)
+			each(ins, func(in intents.Intent) { step.before(b, in) })
+			b.ReportAllocs()
+			b.ResetTimer()
+			each(ins, func(in intents.Intent) { step.do(b, in) })
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "intents/s")
+		})
+	}
+}
+
 // seed stores authorized intents of a hundred accounts.
 func seed(tb testing.TB, s *Store, n int) []intents.Intent {
 	tb.Helper()

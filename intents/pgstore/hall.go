@@ -20,7 +20,7 @@ type hall struct {
 
 // enter locks what a batch of claims is about, in the one order: lanes, intents, accounts, signers.
 func enter(ctx context.Context, q queryer, ops []claimOp) (*hall, error) {
-	h := &hall{bytes: map[int64][]intents.Attempt{}}
+	h := &hall{bytes: map[int64][]intents.Attempt{}, sheet: newSheet(len(ops))}
 	if err := lockLanes(ctx, q, ops); err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func (c *results) Commit(ctx context.Context, ops []resultOp) ([]batch.Answer[in
 		if err != nil {
 			return err
 		}
-		var s sheet
+		s := newSheet(len(ops))
 		answers = h.decide(&s, ops, told)
 		_, err = s.write(ctx, c)
 		return err

@@ -66,14 +66,14 @@ func (r *row) scan(rows *sql.Rows) error {
 	return nil
 }
 
-// load reads the intents of a reading, in its order.
-func load(ctx context.Context, q queryer, query string, args ...any) ([]row, error) {
+// load reads the intents of a reading, in its order. There is room for so many at first.
+func load(ctx context.Context, q queryer, room int, query string, args ...any) ([]row, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var all []row
+	all := make([]row, 0, room)
 	for rows.Next() {
 		all = append(all, row{})
 		if err := all[len(all)-1].scan(rows); err != nil {
@@ -94,7 +94,7 @@ var lockIntents = reading(`select * from intents where key = any($1) order by ke
 
 // lockRows locks intents in the order of their keys and reads them.
 func lockRows(ctx context.Context, q queryer, ks []int64) (held, error) {
-	all, err := load(ctx, q, lockIntents, keys(ks))
+	all, err := load(ctx, q, len(ks), lockIntents, keys(ks))
 	if err != nil {
 		return held{}, err
 	}

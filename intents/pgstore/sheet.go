@@ -24,6 +24,11 @@ type sheet struct {
 	frozen   map[string]string // why, by scope
 }
 
+// newSheet has room for so many changes.
+func newSheet(changes int) sheet {
+	return sheet{rows: make([]moved, 0, changes), events: make([]event, 0, changes)}
+}
+
 // moved is a row that is updated.
 type moved struct {
 	before int // version it must have

@@ -111,17 +111,23 @@ func without(ops []takeOp, known map[string]batch.Answer[intents.Intent]) []take
 	return missing
 }
 
+// byID finds operations by the id they ask for.
+func byID(ops []takeOp) map[string]*takeOp {
+	asked := make(map[string]*takeOp, len(ops))
+	for i := range ops {
+		asked[ops[i].in.ID] = &ops[i]
+	}
+	return asked
+}
+
 // find reads what is stored, outside any transaction.
 func (t *takes) find(ctx context.Context, ops []takeOp, known map[string]batch.Answer[intents.Intent]) error {
 	if len(ops) == 0 {
 		return nil
 	}
-	asked := make(map[string]takeOp, len(ops))
-	for _, op := range ops {
-		asked[op.in.ID] = op
-	}
+	asked := byID(ops)
 	return t.read(ctx, func(ctx context.Context) error {
-		all, err := load(ctx, t, readIntents, texts(slices.Collect(maps.Keys(asked))))
+		all, err := load(ctx, t, len(asked), readIntents, texts(slices.Collect(maps.Keys(asked))))
 		for _, r := range all {
 			known[r.ID] = answer(r.Intent, asked[r.ID].judge(r.Intent, r.Hash))
 		}
@@ -166,10 +172,7 @@ func (t *takes) create(ctx context.Context, ops []takeOp, known map[string]batch
 
 // unearth answers what was pruned, and tells the clock.
 func (t *takes) unearth(ctx context.Context, ops []takeOp, known map[string]batch.Answer[intents.Intent]) (now time.Time, err error) {
-	asked := make(map[string]takeOp, len(ops))
-	for _, op := range ops {
-		asked[op.in.ID] = op
-	}
+	asked := byID(ops)
 	rows, err := t.QueryContext(ctx, tombs, texts(slices.Collect(maps.Keys(asked))))
 	if err != nil {
 		return now, err

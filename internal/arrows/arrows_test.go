@@ -39,7 +39,7 @@ var outside = map[string][]string{
 	"github.com/ethereum/go-ethereum/":     {"relayer/evm", "internal/devstack/", "cmd/"},
 	"github.com/ethereum/go-ethereum/eth":  {"internal/devstack/", "relayer/evm"},
 	"github.com/ethereum/go-ethereum/node": {"internal/devstack/"},
-	"github.com/lib/pq":                    {"intents/pgstore", "internal/postgres", "internal/pgtest"},
+	"github.com/lib/pq":                    {"intents/pgstore", "internal/postgres", "internal/pgtest", "internal/benchdb"},
 	"github.com/jmoiron/sqlx":              {"intents/pgstore"},
 	"github.com/prometheus/client_golang/": {"internal/metrics", "cmd/"},
 	"golang.org/x/time/rate":               {"relayer", "cmd/", "internal/config"},

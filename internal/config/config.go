@@ -22,6 +22,7 @@ type Config struct {
 	NSQ NSQ `toml:"nsq"`
 
 	HTTPAddress  string        `toml:"http-address"`  // host:port of /metrics and /livez. Default: empty, no server
+	HTTPPprof    bool          `toml:"http-pprof"`    // serve Go's profiles there, under /debug/pprof/. Default false
 	DrainTimeout time.Duration `toml:"drain-timeout"` // how long begun sends may go on after a stop. Default 45s
 	LogLevel     string        `toml:"log-level"`     // debug, info, warn or error. Default: empty, the command's own
 	LogFormat    string        `toml:"log-format"`    // auto, text or json. Default auto: text on a terminal
@@ -54,6 +55,8 @@ type Route struct {
 	Assets      []string      `toml:"assets"`      // what may be sent. Default: empty, whatever the sender knows
 	Concurrency int           `toml:"concurrency"` // deliveries worked at once. Default 64
 	MsgTimeout  time.Duration `toml:"msg-timeout"` // asked of nsqd for each lease. Default 60s
+
+	OutputBufferTimeout BufferTime `toml:"output-buffer-timeout"` // how long nsqd may hold a message back to fill a packet; -1: not at all. Default 25ms
 
 	Throttle Throttle `toml:"throttle"`
 
@@ -153,7 +156,7 @@ func defaults() Config {
 
 func defaultRoute() *Route {
 	return &Route{
-		Channel: "relayer", Accept: "reference", Concurrency: 64, MsgTimeout: time.Minute,
+		Channel: "relayer", Accept: "reference", Concurrency: 64, MsgTimeout: time.Minute, OutputBufferTimeout: BufferTime(leastBuffer),
 		Throttle:    Throttle{InFlight: 16, Burst: 1, Cost: 1, ReadShare: 0.2},
 		PlanTimeout: relayer.DefaultStepTimeout, PrepareTimeout: relayer.DefaultStepTimeout,
 		SubmitTimeout: relayer.DefaultStepTimeout, StoreTimeout: relayer.DefaultStoreTimeout,

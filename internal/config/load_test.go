@@ -108,6 +108,34 @@ func TestFeesAndFinality(t *testing.T) {
 	}
 }
 
+// TestOutputBufferTimeout is a time that nsqd takes, or -1 as NSQ has it, from wherever.
+func TestOutputBufferTimeout(t *testing.T) {
+	const path = "routes.payouts.output-buffer-timeout"
+	with := func(value string) string {
+		return strings.Replace(plain, "concurrency = 64", "concurrency = 64\noutput-buffer-timeout = "+value, 1)
+	}
+	if got := load(t, plain, nil).Routes["payouts"].OutputBufferTimeout; got != config.BufferTime(25*time.Millisecond) {
+		t.Errorf("the default is %s, want 25ms", got)
+	}
+	for value, want := range map[string]config.BufferTime{
+		`-1`: config.Unbuffered, `"-1"`: config.Unbuffered, `"25ms"`: config.BufferTime(25 * time.Millisecond), `"30s"`: config.BufferTime(30 * time.Second),
+	} {
+		cfg := load(t, with(value), nil)
+		if got := cfg.Routes["payouts"].OutputBufferTimeout; got != want || !strings.Contains(cfg.String(), path+" = "+want.String()+" (") {
+			t.Errorf("%s: %s, want %s, shown in %s", value, got, want, cfg)
+		}
+	}
+	if got := load(t, plain, []string{"RELAYER_ROUTES_PAYOUTS_OUTPUT_BUFFER_TIMEOUT=-1"}).Routes["payouts"].OutputBufferTimeout; got != config.Unbuffered {
+		t.Errorf("a variable: %s", got)
+	}
+	for _, bad := range []string{`0`, `"0s"`, `-2`, `"-1ms"`, `"24ms"`, `"31s"`, `250`, `true`, `"soon"`, `""`} {
+		_, err := config.Load(write(t, with(bad)), nil)
+		if err == nil || !strings.Contains(err.Error(), path+": ") || !strings.Contains(err.Error(), "want 25ms to 30s, or -1") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
 func TestDefaultsWithoutAnything(t *testing.T) {
 	cfg, err := config.Load("", nil)
 	if err != nil {
@@ -193,7 +221,7 @@ func TestWrongValues(t *testing.T) {
 		config.Setting{Path: "routes.payouts.topics", Value: "x", From: "--set"})
 	lines := strings.Split(err.Error(), "\n")
 	for _, want := range []string{
-		`relayer.toml:1: settings: "colour" is invalid, want one of database-url, database-url-file, drain-timeout, http-address, log-format, log-level, nsq, routes`,
+		`relayer.toml:1: settings: "colour" is invalid, want one of database-url, database-url-file, drain-timeout, http-address, http-pprof, log-format, log-level, nsq, routes`,
 		`relayer.toml:13: routes.payouts.msg-timeout: "60" is invalid, want a time above zero, like "60s"`,
 		`relayer.toml:12: routes.payouts.concurrency: "-1" is invalid, want a whole number, at least 1`,
 		`relayer.toml:14: routes.payouts.throttle: "bursts" is invalid, want one of burst, cost, in-flight, per-second, read-share`,

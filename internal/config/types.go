@@ -2,12 +2,14 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"math/big"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/time/rate"
 
@@ -39,6 +41,45 @@ func (r Rate) String() string {
 }
 
 func (Rate) want() string { return `a number above 0, or "unlimited"` }
+
+// BufferTime is how long nsqd may hold messages back to fill a packet. As text it is a time, or -1: each goes out at once,
+// as NSQ's own clients write it.
+type BufferTime time.Duration
+
+// Unbuffered is a BufferTime of -1.
+const Unbuffered BufferTime = -1
+
+// What nsqd takes, unless told otherwise by --min- and --max-output-buffer-timeout.
+const (
+	leastBuffer = 25 * time.Millisecond
+	mostBuffer  = 30 * time.Second
+)
+
+// UnmarshalText reads a time that nsqd takes, or -1.
+func (b *BufferTime) UnmarshalText(text []byte) error {
+	if string(text) == "-1" {
+		*b = Unbuffered
+		return nil
+	}
+	d, err := time.ParseDuration(string(text))
+	if err != nil || d < leastBuffer || d > mostBuffer {
+		return errors.New(b.want())
+	}
+	*b = BufferTime(d)
+	return nil
+}
+
+// String gives the time as it is written.
+func (b BufferTime) String() string {
+	if b == Unbuffered {
+		return "-1"
+	}
+	return time.Duration(b).String()
+}
+
+func (BufferTime) want() string {
+	return fmt.Sprintf("%s to %s, or -1 for nothing held back", leastBuffer, mostBuffer)
+}
 
 // Wei is an amount of wei, written as digits or with a unit: "30gwei".
 type Wei struct{ i *big.Int }

@@ -30,6 +30,7 @@ func (c Config) Validate() error {
 	if c.HTTPAddress != "" {
 		v.addresses("http-address", []string{c.HTTPAddress})
 	}
+	v.check(!c.HTTPPprof || c.HTTPAddress != "", "http-pprof", true, "false, or an http-address to serve profiles at")
 	v.check(c.LogLevel == "" || slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel),
 		"log-level", c.LogLevel, "debug, info, warn or error")
 	v.check(slices.Contains([]string{"auto", "text", "json"}, c.LogFormat), "log-format", c.LogFormat, "auto, text or json")

@@ -58,6 +58,7 @@ func TestNonsense(t *testing.T) {
 		{"no database", `database-url = "postgres://relayer@localhost/relayer?sslmode=disable"`, "", `database-url: "" is invalid, want postgres://user@host/database`},
 		{"another database", "postgres://", "mysql://", `relayer.toml:2: database-url: "mysql://localhost/***" is invalid`},
 		{"an address to serve without port", "[nsq]", "http-address = \"127.0.0.1\"\n[nsq]", `relayer.toml:3: http-address: "127.0.0.1" is invalid, want host:port`},
+		{"profiles served nowhere", "[nsq]", "http-pprof = true\n[nsq]", `http-pprof: "true" is invalid, want false, or an http-address to serve profiles at`},
 		{"log-level", "[nsq]", "log-level = \"loud\"\n[nsq]", `log-level: "loud" is invalid, want debug, info, warn or error`},
 		{"log-format", "[nsq]", "log-format = \"xml\"\n[nsq]", `log-format: "xml" is invalid, want auto, text or json`},
 	}

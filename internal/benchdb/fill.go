@@ -1,0 +1,72 @@
+package benchdb
+
+import (
+	"context"
+	"fmt"
+)
+
+// settled is a settled intent with a key slot as the plain path leaves it: four events, one attempt of 120 bytes, one entry.
+// The rows of a hundred accounts are made for the numbers from $1 to $2, which are also their keys.
+var settled = []string{
+	`insert into intents (key, id, route, account, destination, asset, amount, state, version, ref, created_at, changed_at, slot, slot_kind, slot_scope,
+	  stored, seen, again_until, first_claimed_at, calls)
+	 select n, format('fill_%s', n), 'bench', format('acct_%s', n % 100), '0x52908400098527886E0F7030069857D2E4169EE7', 'ETH', 1000 + n % 1000,
+	  5, 4, format('none-fill_%s', n), now(), now(), n, 1, 'none', 1, false, now(), now(), 1
+	 from generate_series($1::bigint, $2::bigint) n`,
+	`insert into intent_events (intent, version, n, at, kind, from_state, to_state, actor, claim_id, ref)
+	 select i, v, 0, now(), 1, v - 1, case when v = 4 then 5 else v end, 'bench', case when v > 2 then md5(i::text) end,
+	  case when v = 4 then format('none-fill_%s', i) end
+	 from generate_series($1::bigint, $2::bigint) i, generate_series(1, 4) v`,
+	`insert into attempts (slot, no, kind, bytes, name)
+	 select n, 1, 1, decode(rpad(md5(n::text), 240, md5(n::text)), 'hex'), format('fill_%s', n) from generate_series($1::bigint, $2::bigint) n`,
+	`insert into entries (key, account, asset, amount, intent)
+	 select n, format('acct_%s', n % 100), 'ETH', -(1000 + n % 1000), n from generate_series($1::bigint, $2::bigint) n`,
+}
+
+// end makes the sums right, and fresh keys greater than those that were filled in.
+var end = []string{
+	`insert into accounts (account, asset, posted) select account, asset, sum(amount) from entries group by account, asset`,
+	`select setval('relayer_keys', (select max(key) from intents))`,
+}
+
+// chunk is how many rows of intents are made in one transaction.
+const chunk = 50_000
+
+// Fill makes settled intents, with all that belongs to them, in a migrated database that has none. did is told how many
+// more there are.
+func (d *DB) Fill(ctx context.Context, rows int, did func(more int)) error {
+	db, err := open(d.DSN)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for from := 1; from <= rows; from += chunk {
+		to := min(from+chunk-1, rows)
+		for _, query := range settled {
+			if _, err := db.ExecContext(ctx, query, from, to); err != nil {
+				return fmt.Errorf("fill: %w", err)
+			}
+		}
+		did(to - from + 1)
+	}
+	if rows == 0 {
+		return nil
+	}
+	for _, query := range end {
+		if _, err := db.ExecContext(ctx, query); err != nil {
+			return fmt.Errorf("fill: %w", err)
+		}
+	}
+	return nil
+}
+
+// Analyze has the server look at what there is, as it does by itself some time after so many rows were added.
+func (d *DB) Analyze(ctx context.Context) error {
+	db, err := open(d.DSN)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.ExecContext(ctx, "vacuum analyze")
+	return err
+}
