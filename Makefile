@@ -5,6 +5,7 @@ ARGS   ?=
 FUZZTIME ?= 60s
 SEEDS  ?= 100000
 DURATION ?= 10m
+PARALLEL ?= 6
 STATIC := $(GO) run -modfile=tools/go.mod honnef.co/go/tools/cmd/staticcheck
 
 .PHONY: help
@@ -17,7 +18,7 @@ dev: build postgres ## everything on this machine, money moving: make dev ARGS='
 
 .PHONY: test
 test: postgres faults ## every test, against real parts it starts itself
-	$(GO) test -race -shuffle=on -timeout 20m ./...
+	$(GO) test -race -shuffle=on -parallel $(PARALLEL) -timeout 20m ./...
 	$(GO) test -timeout 10m ./relayer/simtest
 
 .PHONY: check
