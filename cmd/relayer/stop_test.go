@@ -147,7 +147,6 @@ func (w *world) tenSignals() []intents.Intent {
 	until(w.t, "they are sent, without an answer", func() bool { return len(w.sink.Effects()) == before+4 })
 	for range 10 {
 		_ = p.cmd.Process.Signal(syscall.SIGTERM) // an error says that it has ended
-		time.Sleep(time.Millisecond)              // lets the kernel deliver it; no more is meant
 	}
 	if code := p.ends(); code != -1 && code != exitOK {
 		w.t.Errorf("exit code %d, want 0 or the signal's", code)
