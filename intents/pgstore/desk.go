@@ -20,7 +20,7 @@ func (s *Store) Park(ctx context.Context, in intents.Intent, wait time.Duration)
 // Refuse fails an intent that is authorized and can never be sent. Errors: intents.ErrMoved, intents.ErrUnsure.
 func (s *Store) Refuse(ctx context.Context, in intents.Intent, reason intents.Reason, detail []byte) (intents.Intent, error) {
 	got, err := s.decide(ctx, in.Key, len(detail), func(now intents.Intent, at time.Time) (intents.Change, error) {
-		if now.Version == in.Version+1 && now.State == intents.Failed && now.Reason == reason {
+		if !in.State.Holds() && now.Version == in.Version+1 && now.State == intents.Failed && now.Reason == reason {
 			return intents.Change{Before: now, After: now}, nil // asked again
 		}
 		return intents.Refuse(now, in, reason, detail, s.cfg.Actor, at)
