@@ -18,6 +18,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/eth/ethconfig"
+	"github.com/ethereum/go-ethereum/ethclient"
 	"github.com/ethereum/go-ethereum/ethclient/simulated"
 	"github.com/ethereum/go-ethereum/node"
 )
@@ -75,15 +76,21 @@ func Start(ctx context.Context, cfg Config) (*Chain, error) {
 }
 
 // firstBlock mines one and waits until it is indexed. Before that go-ethereum answers every question for a receipt it
-// does not have with the error "transaction indexing is in progress", core/txindexer.go.
+// does not have with the error "transaction indexing is in progress", core/txindexer.go. It asks over HTTP: the backend's own
+// client is a pipe, which is broken for good when the machine is too busy to read it in time.
 func (c *Chain) firstBlock(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
+	client, err := ethclient.DialContext(ctx, c.URL)
+	if err != nil {
+		return fmt.Errorf("chain: %w", err)
+	}
+	defer client.Close()
 	c.Mine()
 	for {
-		_, err := c.backend.Client().TransactionReceipt(ctx, common.Hash{})
+		_, err := client.TransactionReceipt(ctx, common.Hash{})
 		if errors.Is(err, ethereum.NotFound) {
 			return nil
 		}
