@@ -5,7 +5,7 @@ ARGS   ?=
 FUZZTIME ?= 60s
 SEEDS  ?= 100000
 DURATION ?= 10m
-PARALLEL ?= 6
+PARALLEL ?= 4
 STATIC := $(GO) run -modfile=tools/go.mod honnef.co/go/tools/cmd/staticcheck
 
 .PHONY: help
