@@ -10,11 +10,14 @@ import (
 	"github.com/nsqrelayer/relayer/intents"
 )
 
-// columns are those of intents i, in the order in which scan reads them.
+// columns are those of intents i, in the order in which read reads them.
 const columns = `i.key, i.id, i.route, i.account, i.destination, i.asset, i.amount, i.not_before, i.expires_at, i.lane,
  i.metadata, i.traceparent, i.state, i.version, i.ref, i.reason, i.created_at, i.changed_at, i.slot, i.slot_kind,
  i.slot_scope, i.slot_number, i.slot_name, i.cost, i.stored, i.seen, i.again_until, i.first_claimed_at, i.claim_id,
  i.claim_until, i.calls, i.silent, i.looks, i.try_at, i.due_at, i.watch_at`
+
+// fieldsRead is how many of them there are, with the clock and the switch.
+const fieldsRead = 38
 
 // stopped says whether nothing may be claimed at all: the database forgot what it had committed, or a server has just taken
 // over, and not every process had the time to look whether it did. A clock that was put back stops nobody for longer.
@@ -22,10 +25,10 @@ const stopped = `(exists (select from recoveries where ended_at is null)
  or exists (select from servers where seen_at between clock_timestamp() - interval '10 seconds' and clock_timestamp() + interval '10 seconds'))`
 
 // reading is a select of whole intents. The clock is told for each row when it is had, so under lock it is later than
-// the lock; the route's switch is read beside it.
+// the lock; the route's switch is read beside it. Each row comes as one value: see fields.
 func reading(from string) string {
-	return `select clock_timestamp(), coalesce(r.paused, false) or ` + stopped + `, ` + columns +
-		` from (` + from + `) i left join routes r on r.route = i.route`
+	return `select record_send(row(clock_timestamp(), coalesce(r.paused, false) or ` + stopped + `, ` + columns +
+		`)) from (` + from + `) i left join routes r on r.route = i.route`
 }
 
 // row is an intent as it is kept.
@@ -34,33 +37,30 @@ type row struct {
 	looks int // how often the sweeper has looked since the version was raised
 }
 
-// scan reads one row of a reading.
-func (r *row) scan(rows *sql.Rows) error {
-	in := &r.Intent
-	var s struct {
-		id, lane, traceparent, ref, reason, scope, name, claim text
-		metadata                                               []byte
-		state, kind                                            int16
-		slot, number                                           nullInt
-	}
-	err := rows.Scan(stamp{&in.ReadAt}, &in.Paused,
-		&in.Key, &in.ID, &in.Route, &in.Account, &in.Destination, &in.Asset, &in.Amount, stamp{&in.NotBefore}, stamp{&in.ExpiresAt}, &s.lane,
-		&s.metadata, &s.traceparent, &s.state, &in.Version, &s.ref, &s.reason, stamp{&in.CreatedAt}, stamp{&in.ChangedAt}, &s.slot, &s.kind,
-		&s.scope, &s.number, &s.name, &in.Cost, &in.Stored, &in.Seen, stamp{&in.AgainUntil}, stamp{&in.FirstClaimedAt}, &s.claim,
-		stamp{&in.ClaimUntil}, &in.Calls, &in.Silent, &r.looks, stamp{&in.TryAt}, stamp{&in.DueAt}, stamp{&in.WatchAt})
-	if err != nil {
+// read reads one row of a reading.
+func (r *row) read(sent []byte) error {
+	f, in := newFields(sent, fieldsRead), &r.Intent
+	in.ReadAt, in.Paused = f.time(), f.bool()
+	in.Key, in.ID, in.Route, in.Account, in.Destination, in.Asset = f.int8(), f.text(), f.text(), f.text(), f.text(), f.text()
+	in.Amount, in.NotBefore, in.ExpiresAt, in.Lane = f.amount(), f.time(), f.time(), f.text()
+	metadata := f.text()
+	in.Traceparent, in.State, in.Version = f.text(), intents.State(f.int2()), f.int4()
+	in.Ref, in.Reason, in.CreatedAt, in.ChangedAt = f.text(), intents.Reason(f.text()), f.time(), f.time()
+	in.Slot = intents.Slot{ID: f.int8(), Kind: intents.SlotKind(f.int2()), Scope: f.text(), Number: f.int8(), Name: f.text()}
+	in.Cost, in.Stored, in.Seen = f.amount(), f.int4(), f.bool()
+	in.AgainUntil, in.FirstClaimedAt, in.ClaimID, in.ClaimUntil = f.time(), f.time(), f.text(), f.time()
+	in.Calls, in.Silent, r.looks = f.int4(), f.int4(), f.int4()
+	in.TryAt, in.DueAt, in.WatchAt = f.time(), f.time(), f.time()
+	if err := f.done(); err != nil {
 		return badRow(fmt.Errorf("read intent: %w", err))
 	}
-	in.State, in.Lane, in.Traceparent = intents.State(s.state), string(s.lane), string(s.traceparent)
-	in.Ref, in.Reason, in.ClaimID = string(s.ref), intents.Reason(s.reason), string(s.claim)
-	in.Slot = intents.Slot{ID: int64(s.slot), Kind: intents.SlotKind(s.kind), Scope: string(s.scope), Number: int64(s.number), Name: string(s.name)}
 	if in.Slot.Kind == intents.Key {
 		in.Slot.Name = in.ID
 	}
-	if s.metadata == nil {
+	if metadata == "" {
 		return nil
 	}
-	if err := json.Unmarshal(s.metadata, &in.Metadata); err != nil {
+	if err := json.Unmarshal([]byte(metadata), &in.Metadata); err != nil {
 		return badRow(fmt.Errorf("read metadata of intent %s: %w", in.ID, err))
 	}
 	return nil
@@ -74,9 +74,13 @@ func load(ctx context.Context, q queryer, room int, query string, args ...any) (
 	}
 	defer rows.Close()
 	all := make([]row, 0, room)
+	var sent sql.RawBytes
 	for rows.Next() {
+		if err := rows.Scan(&sent); err != nil {
+			return nil, err
+		}
 		all = append(all, row{})
-		if err := all[len(all)-1].scan(rows); err != nil {
+		if err := all[len(all)-1].read(sent); err != nil {
 			return nil, err
 		}
 	}
