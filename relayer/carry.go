@@ -65,7 +65,7 @@ func (w *Worker) attach(j *job, a intents.Attempt) (intents.Attempt, error) {
 // submit puts the bytes on the wire once. The place in flight is given back when the call returns.
 func (w *Worker) submit(j *job, a intents.Attempt, p *Permit) intents.Result {
 	defer p.Done()
-	ctx, cancel := context.WithTimeout(j.work, w.cfg.SubmitTimeout)
+	ctx, cancel := within(j.work, w.cfg.SubmitTimeout)
 	defer cancel()
 	r := w.sender.Submit(ctx, a)
 	ok := r.Alive || r.Verdict != intents.Unknown && r.Verdict != intents.NotSent
@@ -117,7 +117,7 @@ const (
 
 // write keeps trying while the process lives, in a drain until the grace after its deadline.
 func (w *Worker) write(j *job, c intents.Claimed, r intents.Result) (intents.Intent, error) {
-	ctx, cancel := lastWords(j.work, w.cfg.WriteGrace)
+	ctx, cancel := w.lastWords.after(j.work, w.cfg.WriteGrace)
 	defer cancel()
 	refusals := 0
 	for pause := writePause; ; pause = min(2*pause, mostWritePause) {
@@ -138,8 +138,6 @@ func (w *Worker) write(j *job, c intents.Claimed, r intents.Result) (intents.Int
 }
 
 func (w *Worker) writeOnce(ctx context.Context, c intents.Claimed, r intents.Result) (intents.Intent, error) {
-	ctx, cancel := context.WithTimeout(ctx, w.cfg.StoreTimeout)
-	defer cancel()
 	in, err := w.store.Complete(ctx, c, r)
 	if errors.Is(err, intents.ErrUnavailable) {
 		w.probe.Down()

@@ -3,6 +3,7 @@ package relayer
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
@@ -40,10 +41,8 @@ func (w *Worker) handOver(j *job, in intents.Intent) (out Disposition, moved boo
 
 // ask has the store claim.
 func (w *Worker) ask(j *job, c intents.Claim) (intents.Claimed, error) {
-	ctx, cancel := w.storeCtx(j)
-	defer cancel()
 	c.ID, c.Owner, c.Term, c.Wait = newClaimID(), w.cfg.Owner, w.cfg.Term(), w.cfg.WaitForFunds
-	return w.store.Claim(ctx, c)
+	return w.store.Claim(j.lease, c)
 }
 
 // claim claims, and on success carries the intent through to its result.
@@ -102,17 +101,24 @@ func (t term) ours(now time.Time) bool {
 	return max(monotonic, wall) < t.length-ownMargin
 }
 
-// lastWords is a context for writing results: it ends a grace after work does.
-func lastWords(work context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(work))
-	stop := context.AfterFunc(work, func() {
-		t := time.NewTimer(grace)
-		defer t.Stop()
-		select {
-		case <-t.C:
-			cancel()
-		case <-ctx.Done():
-		}
-	})
-	return ctx, func() { stop(); cancel() }
+// lastWords is the context that results are written in: it ends a grace after work does, or after the result is there,
+// whichever is later. Deliveries of one run share it, since their work ends at one time.
+type lastWords struct {
+	mu   sync.Mutex
+	work <-chan struct{} // its Done
+	ctx  context.Context
+}
+
+func (l *lastWords) after(work context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	if work.Err() != nil {
+		return context.WithTimeout(context.WithoutCancel(work), grace)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ctx == nil || l.work != work.Done() {
+		ctx, cancel := context.WithCancel(context.WithoutCancel(work))
+		context.AfterFunc(work, func() { time.AfterFunc(grace, cancel) })
+		l.work, l.ctx = work.Done(), ctx
+	}
+	return l.ctx, func() {}
 }

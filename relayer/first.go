@@ -51,7 +51,7 @@ func (w *Worker) first(j *job, in intents.Intent) (out Disposition, moved bool) 
 
 // plan has the sender plan. A weight that no permit can ever have is as good as not now: it would be asked for in vain.
 func (w *Worker) plan(j *job, in intents.Intent) (intents.Plan, error) {
-	ctx, cancel := context.WithTimeout(j.lease, w.cfg.PlanTimeout)
+	ctx, cancel := within(j.lease, w.cfg.PlanTimeout)
 	defer cancel()
 	plan, err := w.sender.Plan(ctx, in)
 	plan.Weight = cmp.Or(plan.Weight, w.cfg.Weight)
@@ -63,7 +63,7 @@ func (w *Worker) plan(j *job, in intents.Intent) (intents.Plan, error) {
 
 // prepare makes the first bytes of an intent in a slot. Nothing is sent.
 func (w *Worker) prepare(ctx context.Context, in intents.Intent, slot intents.Slot) (intents.Attempt, error) {
-	ctx, cancel := context.WithTimeout(ctx, w.cfg.PrepareTimeout)
+	ctx, cancel := within(ctx, w.cfg.PrepareTimeout)
 	defer cancel()
 	a, err := w.sender.Prepare(ctx, in, slot, intents.First, nil)
 	a.No, a.Kind = 1, intents.First
@@ -114,8 +114,8 @@ func (w *Worker) permit(j *job, weight int) (*Permit, Disposition, bool) {
 		if wait := w.throttle.Predict(now); now.Add(wait).After(until) {
 			return nil, Requeue(w.cfg.Jitter(max(wait, time.Second))), false
 		}
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(j.lease, until)
+		var cancel func()
+		ctx, cancel = by(j.lease, until)
 		defer cancel()
 	}
 	p, err := w.throttle.Acquire(ctx, weight)

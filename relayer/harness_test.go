@@ -398,6 +398,13 @@ func blown(context.Context, func() error) error        { panic("the store blew u
 // stalls answers nothing until the caller's time is over.
 func stalls(ctx context.Context, _ func() error) error { <-ctx.Done(); return ctx.Err() }
 
+// mute answers nothing until the store's own bound.
+func mute(ctx context.Context, _ func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, relayer.DefaultStoreTimeout)
+	defer cancel()
+	return stalls(ctx, nil)
+}
+
 // moved says that another was faster, which nobody was.
 func moved(context.Context, func() error) error {
 	return &intents.NotClaimedError{Why: intents.WhyMoved}

@@ -90,9 +90,7 @@ func deadReason(err error) string {
 
 // take reads or creates the intent. false: the delivery is decided.
 func (w *Worker) take(j *job, m intents.Message) (intents.Intent, Disposition, bool) {
-	ctx, cancel := w.storeCtx(j)
-	defer cancel()
-	in, err := w.store.Take(ctx, m)
+	in, err := w.store.Take(j.lease, m)
 	if err == nil {
 		if m.Full && in.CreatedAt.Equal(in.ReadAt) { // it is new: a new one is read when it is created
 			w.moved(j.work, in)

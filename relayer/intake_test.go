@@ -261,13 +261,14 @@ func TestRowPostgresCannotBeReached(t *testing.T) {
 	})
 }
 
-// A store that does not answer is as good as away, but proves nothing: the consumer goes on.
+// A store that does not answer says so when its own bound is over. It is as good as away, but that proves nothing: the
+// consumer goes on.
 func TestRowPostgresDoesNotAnswer(t *testing.T) {
 	for _, step := range []string{"take", "claim"} {
 		t.Run(step, func(t *testing.T) {
 			bubble(t, keyed(), func(r *rig) {
 				r.create("pi_1")
-				r.faults.on(step, stalls)
+				r.faults.on(step, mute)
 				start := time.Now()
 				r.requeued(r.deliver(ref("pi_1")), 5*time.Second)
 				if waited := time.Since(start); waited != relayer.DefaultStoreTimeout {

@@ -47,6 +47,8 @@ type Referee interface {
 
 // Store keeps the truth. Every method is one commit and may be asked again with the same arguments. The store may
 // batch. Each may also return an error that wraps intents.ErrUnavailable or is the context's: nothing was written.
+// The context says how long the answer is wanted, which may be minutes: each method returns within a bound of the store's
+// own, also when nobody answers it.
 type Store interface {
 	// Take reads the intent of a message, or creates and authorizes the one it carries when the id is new, also among
 	// tombstones. Errors: *intents.ConflictError (other content, another route), intents.ErrNotFound.

@@ -22,6 +22,8 @@ type Worker struct {
 	log      *slog.Logger
 	stats    stats
 	gates    gates // of counter scopes
+
+	lastWords lastWords
 }
 
 // NewWorker makes a worker. probe is told when the store cannot be reached.
@@ -96,7 +98,7 @@ func (w *Worker) look(j *job, in intents.Intent) (out Disposition, moved bool) {
 	return Finish(), false // also states unknown to us
 }
 
-// storeCtx bounds one call of the store. Until a batch is sealed the call may be left when the lease ends.
+// storeCtx bounds one call of the desk. Until a batch is sealed the call may be left when the lease ends.
 func (w *Worker) storeCtx(j *job) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(j.lease, w.cfg.StoreTimeout)
 }
