@@ -39,10 +39,23 @@ func AmountOf(i *big.Int) Amount {
 func (a Amount) Big() *big.Int { return new(big.Int).Set(a.int()) }
 
 // Add gives a + b.
-func (a Amount) Add(b Amount) Amount { return Amount{new(big.Int).Add(a.int(), b.int())} }
+func (a Amount) Add(b Amount) Amount {
+	switch { // most intents cost nothing above their amount, and most holds begin at nothing
+	case b.Sign() == 0:
+		return a
+	case a.Sign() == 0:
+		return b
+	}
+	return Amount{new(big.Int).Add(a.i, b.i)}
+}
 
 // Sub gives a − b, which may be negative.
-func (a Amount) Sub(b Amount) Amount { return Amount{new(big.Int).Sub(a.int(), b.int())} }
+func (a Amount) Sub(b Amount) Amount {
+	if b.Sign() == 0 {
+		return a
+	}
+	return Amount{new(big.Int).Sub(a.int(), b.i)}
+}
 
 // Neg gives −a.
 func (a Amount) Neg() Amount { return Amount{new(big.Int).Neg(a.int())} }
@@ -51,7 +64,12 @@ func (a Amount) Neg() Amount { return Amount{new(big.Int).Neg(a.int())} }
 func (a Amount) Cmp(b Amount) int { return a.int().Cmp(b.int()) }
 
 // Sign is −1, 0 or 1.
-func (a Amount) Sign() int { return a.int().Sign() }
+func (a Amount) Sign() int {
+	if a.i == nil {
+		return 0
+	}
+	return a.i.Sign()
+}
 
 // Equal says whether a and b are the same number.
 func (a Amount) Equal(b Amount) bool { return a.Cmp(b) == 0 }

@@ -5,18 +5,18 @@ import "time"
 // firstWatch is how soon after it was accepted an intent is observed for the first time.
 const firstWatch = time.Second
 
-// Conclude decides what a sender's result means for the row as it stands under lock. cl is the claim the result was
-// made under; claim id and row are compared for permissions, never for facts. Is the number of bytes used that were
+// Conclude decides what a sender's result means for the row as it stands under lock. claim is the id of the claim the
+// result was made under; it and the row are compared for permissions, never for facts. Is the number of bytes used that were
 // never sent before, another sends with the signer: it is frozen.
 //
 // Errors: ErrMoved when a permission met a row that others moved (the evidence is still to be written).
-func Conclude(in Intent, cl Claimed, r Result, actor string, now time.Time) (Change, error) {
+func Conclude(in Intent, claim string, r Result, actor string, now time.Time) (Change, error) {
 	if r.Verdict == Accepted || r.Verdict == Done {
-		return concludeFact(in, cl.Intent.ClaimID, r, actor, now), nil
+		return concludeFact(in, claim, r, actor, now), nil
 	}
-	if in.State != Settling || in.ClaimID == "" || in.ClaimID != cl.Intent.ClaimID {
+	if in.State != Settling || in.ClaimID == "" || in.ClaimID != claim {
 		c := note(in, Evidence, actor, r.Evidence, now)
-		c.Event.ClaimID = cl.Intent.ClaimID
+		c.Event.ClaimID = claim
 		return c, ErrMoved
 	}
 	switch {

@@ -27,7 +27,7 @@ func TestConcludeFacts(t *testing.T) {
 		for verdict, to := range map[intents.Verdict]intents.State{intents.Accepted: tt.accepted, intents.Done: tt.done} {
 			in := row(tt.from)
 			stranger := intents.Claimed{Intent: row(intents.Settling, func(in *intents.Intent) { in.ClaimID, in.Version = "other", 3 })}
-			ch, err := intents.Conclude(in, stranger, intents.Result{Verdict: verdict, Ref: "new", Evidence: []byte(`{}`)}, "w1", noon())
+			ch, err := intents.Conclude(in, stranger.Intent.ClaimID, intents.Result{Verdict: verdict, Ref: "new", Evidence: []byte(`{}`)}, "w1", noon())
 			lawful(t, ch)
 			if err != nil {
 				t.Errorf("%s from %s: a fact got %v", verdict, tt.from, err)
@@ -74,7 +74,7 @@ func TestConcludeFactMeetsAuthorized(t *testing.T) {
 	} {
 		for _, v := range []intents.Verdict{intents.Accepted, intents.Done} {
 			late := intents.Claimed{Intent: row(intents.Settling)}
-			ch, err := intents.Conclude(tt.in, late, intents.Result{Verdict: v, Ref: "new", Evidence: []byte(`{"n":1}`)}, "w1", noon())
+			ch, err := intents.Conclude(tt.in, late.Intent.ClaimID, intents.Result{Verdict: v, Ref: "new", Evidence: []byte(`{"n":1}`)}, "w1", noon())
 			lawful(t, ch)
 			a := ch.After
 			if err != nil || a.State != intents.NeedsReview || a.Reason != intents.ReasonOddity || a.Ref != "new" || ch.Event.Ref != "new" || string(ch.Event.Detail) != `{"n":1}` {
@@ -91,7 +91,7 @@ func TestConcludeFactMeetsAuthorized(t *testing.T) {
 }
 
 func TestConcludeFactKeepsTheRefItHas(t *testing.T) {
-	ch, _ := intents.Conclude(row(intents.Confirming), intents.Claimed{}, intents.Result{Verdict: intents.Done}, "w1", noon())
+	ch, _ := intents.Conclude(row(intents.Confirming), "", intents.Result{Verdict: intents.Done}, "w1", noon())
 	if ch.After.Ref != "ref" || ch.Slot != intents.SlotDone || ch.Pending().String() != "-110" {
 		t.Errorf("got %+v", ch)
 	}
@@ -99,7 +99,7 @@ func TestConcludeFactKeepsTheRefItHas(t *testing.T) {
 
 func TestConcludeWatchesWhatIsAccepted(t *testing.T) {
 	for after, want := range map[time.Duration]time.Duration{0: time.Second, time.Millisecond: time.Second, time.Minute: time.Minute} {
-		ch, _ := intents.Conclude(row(intents.Settling), intents.Claimed{}, intents.Result{Verdict: intents.Accepted, After: after}, "w1", noon())
+		ch, _ := intents.Conclude(row(intents.Settling), "", intents.Result{Verdict: intents.Accepted, After: after}, "w1", noon())
 		if got := ch.After.WatchAt.Sub(noon()); got != want {
 			t.Errorf("after %v: watched in %v, want %v", after, got, want)
 		}
@@ -133,7 +133,7 @@ func TestConcludePermissions(t *testing.T) {
 		"unknown, no bytes, never again":       {row(intents.Settling, counterSlot(0), never, unseen), intents.Unknown, intents.Settling, "", 1, intents.SlotKeeps},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ch, err := intents.Conclude(tt.in, intents.Claimed{Intent: tt.in}, intents.Result{Verdict: tt.verdict, After: time.Minute, Evidence: []byte(`{}`)}, "w1", noon())
+			ch, err := intents.Conclude(tt.in, tt.in.ClaimID, intents.Result{Verdict: tt.verdict, After: time.Minute, Evidence: []byte(`{}`)}, "w1", noon())
 			lawful(t, ch)
 			a := ch.After
 			if err != nil || a.State != tt.to || a.Reason != tt.reason || a.Calls != tt.calls || ch.Slot != tt.slot || a.ClaimID != "" {
@@ -163,7 +163,7 @@ func TestConcludeFences(t *testing.T) {
 			}
 			for whose, id := range claims {
 				cl := intents.Claimed{Intent: row(intents.Settling, func(in *intents.Intent) { in.ClaimID = id })}
-				ch, err := intents.Conclude(in, cl, intents.Result{Verdict: v, Evidence: []byte(`{"n":1}`)}, "w1", noon())
+				ch, err := intents.Conclude(in, cl.Intent.ClaimID, intents.Result{Verdict: v, Evidence: []byte(`{"n":1}`)}, "w1", noon())
 				lawful(t, ch)
 				if !errors.Is(err, intents.ErrMoved) || ch.Moves() || ch.Event.Kind != intents.Evidence || string(ch.Event.Detail) != `{"n":1}` {
 					t.Errorf("%s in %s under %s claim: got %+v, %v", v, s, whose, ch.Event, err)
@@ -175,7 +175,7 @@ func TestConcludeFences(t *testing.T) {
 		}
 	}
 	ended := row(intents.Settling, func(in *intents.Intent) { in.ClaimID = "" })
-	if ch, err := intents.Conclude(ended, intents.Claimed{Intent: ended}, intents.Result{}, "w1", noon()); !errors.Is(err, intents.ErrMoved) || !ch.Empty() {
+	if ch, err := intents.Conclude(ended, ended.ClaimID, intents.Result{}, "w1", noon()); !errors.Is(err, intents.ErrMoved) || !ch.Empty() {
 		t.Errorf("no claim runs: got %+v, %v", ch, err)
 	}
 }
@@ -191,7 +191,7 @@ func TestConcludeWaits(t *testing.T) {
 		{time.Millisecond, 5, time.Millisecond}, {time.Hour, 1, intents.MostRetry},
 	} {
 		in := row(intents.Settling, func(in *intents.Intent) { in.Calls = tt.calls })
-		ch, err := intents.Conclude(in, intents.Claimed{Intent: in}, intents.Result{After: tt.after}, "w1", noon())
+		ch, err := intents.Conclude(in, in.ClaimID, intents.Result{After: tt.after}, "w1", noon())
 		if got := ch.After.TryAt.Sub(noon()); err != nil || got != tt.want {
 			t.Errorf("call %d, asked for %v: wait %v, want %v", tt.calls, tt.after, got, tt.want)
 		}
@@ -208,7 +208,7 @@ func TestConcludeWatchesWhatMayHaveLeft(t *testing.T) {
 		"no bytes":        {row(intents.Settling, counterSlot(0)), false},
 		"cannot be found": {row(intents.Settling, unseen), false},
 	} {
-		ch, _ := intents.Conclude(tt.in, intents.Claimed{Intent: tt.in}, intents.Result{}, "w1", noon())
+		ch, _ := intents.Conclude(tt.in, tt.in.ClaimID, intents.Result{}, "w1", noon())
 		if got := !ch.After.WatchAt.IsZero(); got != tt.want {
 			t.Errorf("%s: watched %t, want %t", name, got, tt.want)
 		}
@@ -238,7 +238,7 @@ func TestConcludeFreezes(t *testing.T) {
 		if name == "the claim is not his" {
 			cl.Intent.ClaimID = "c1"
 		}
-		ch, _ := intents.Conclude(tt.in, cl, tt.r, "w1", noon())
+		ch, _ := intents.Conclude(tt.in, cl.Intent.ClaimID, tt.r, "w1", noon())
 		if (ch.Freeze != "") != tt.frozen {
 			t.Errorf("%s: freeze %q", name, ch.Freeze)
 		}

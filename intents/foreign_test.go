@@ -136,7 +136,7 @@ func TestSuspectedStaysForAPerson(t *testing.T) {
 	}
 	cl := intents.Claimed{Intent: intents.Intent{ClaimID: "c1"}}
 	for v, moves := range map[intents.Verdict]bool{intents.Accepted: false, intents.Done: true} {
-		ch, err := intents.Conclude(in, cl, intents.Result{Verdict: v, Ref: "late"}, "w1", noon())
+		ch, err := intents.Conclude(in, cl.Intent.ClaimID, intents.Result{Verdict: v, Ref: "late"}, "w1", noon())
 		if lawful(t, ch); err != nil || ch.Moves() != moves {
 			t.Errorf("%s: got %s, %v", v, ch.After.State, err)
 		}

@@ -52,16 +52,16 @@ func TestDoubt(t *testing.T) {
 func TestForgottenIsRemembered(t *testing.T) {
 	cl := intents.Claimed{Intent: row(intents.Settling)}
 	in := row(intents.NeedsReview, forgotten, slotless)
-	c, err := intents.Conclude(in, cl, intents.Result{Verdict: intents.Done, Ref: "r"}, "w", noon())
+	c, err := intents.Conclude(in, cl.Intent.ClaimID, intents.Result{Verdict: intents.Done, Ref: "r"}, "w", noon())
 	if err != nil || c.After.State != intents.Settled || c.After.Ref != "r" {
 		t.Errorf("done: %s, %v", c.After.State, err)
 	}
-	c, err = intents.Conclude(in, cl, intents.Result{Verdict: intents.Accepted, Ref: "r", Evidence: []byte(`{}`)}, "w", noon())
+	c, err = intents.Conclude(in, cl.Intent.ClaimID, intents.Result{Verdict: intents.Accepted, Ref: "r", Evidence: []byte(`{}`)}, "w", noon())
 	if err != nil || c.Moves() || c.Event.Kind != intents.Evidence || c.Event.Ref != "r" {
 		t.Errorf("accepted: %s, event %+v, %v", c.After.State, c.Event, err)
 	}
 	// Before anybody recovered it is authorized: it must not be sent again either.
-	c, err = intents.Conclude(row(intents.Authorized), cl, intents.Result{Verdict: intents.Accepted, Ref: "r"}, "w", noon())
+	c, err = intents.Conclude(row(intents.Authorized), cl.Intent.ClaimID, intents.Result{Verdict: intents.Accepted, Ref: "r"}, "w", noon())
 	if err != nil || c.After.State != intents.NeedsReview || c.After.Ref != "r" {
 		t.Errorf("accepted, authorized: %s, %v", c.After.State, err)
 	}

@@ -157,7 +157,7 @@ func TestRetryOnce(t *testing.T) {
 	}
 	claimed := ch.After
 	for _, v := range []intents.Verdict{intents.Unknown, intents.NotSent, intents.Declined} {
-		ch, err := intents.Conclude(claimed, intents.Claimed{Intent: claimed}, intents.Result{Verdict: v}, "w1", noon())
+		ch, err := intents.Conclude(claimed, claimed.ClaimID, intents.Result{Verdict: v}, "w1", noon())
 		if err != nil || ch.After.State != intents.NeedsReview {
 			t.Errorf("%s: got %s, %v, want review", v, ch.After.State, err)
 		}

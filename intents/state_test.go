@@ -134,7 +134,7 @@ func plainPath(t *testing.T) []intents.Intent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	accepted, err := intents.Conclude(admitted.After, intents.Claimed{Intent: admitted.After}, intents.Result{Verdict: intents.Accepted, Ref: "0x01"}, "test", now)
+	accepted, err := intents.Conclude(admitted.After, admitted.After.ClaimID, intents.Result{Verdict: intents.Accepted, Ref: "0x01"}, "test", now)
 	if err != nil {
 		t.Fatal(err)
 	}

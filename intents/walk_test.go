@@ -137,7 +137,7 @@ func (w *walker) conclude(rt *rapid.T) {
 	cl := w.claims[len(w.claims)-rapid.IntRange(1, len(w.claims)).Draw(rt, "ago")]
 	r := intents.Result{Verdict: intents.Verdict(rapid.IntRange(0, 5).Draw(rt, "verdict")), Ref: "r", After: time.Duration(rapid.Int64Range(0, 1e12).Draw(rt, "after"))}
 	before := w.in
-	ch, err := intents.Conclude(w.in, cl, r, "w", w.now)
+	ch, err := intents.Conclude(w.in, cl.Intent.ClaimID, r, "w", w.now)
 	w.write(rt, ch)
 	fact := r.Verdict == intents.Accepted || r.Verdict == intents.Done
 	if !fact && err == nil && before.ClaimID != cl.Intent.ClaimID {

@@ -75,7 +75,7 @@ func openDrawer(ctx context.Context, q queryer, ops []intents.Attempt) (*drawer,
 	if err != nil {
 		return nil, err
 	}
-	if d.held, err = lockRows(ctx, q, ownersOf(ids, named)); err != nil {
+	if err := d.lock(ctx, q, ownersOf(ids, named)); err != nil {
 		return nil, err
 	}
 	if len(named) > 0 {

@@ -45,25 +45,29 @@ func (op claimOp) opens(in intents.Intent) bool {
 	return op.Plan.Slot == intents.Counter && in.Slot.Kind == intents.NoSlot
 }
 
-// claims commits claims.
-type claims struct{ *link }
+// claims commits claims. What it works with is kept from batch to batch; the queue keeps none of the answers.
+type claims struct {
+	*link
+	hall    hall
+	answers []batch.Answer[intents.Claimed]
+}
 
 // Commit locks, decides in the order of arrival and writes, in one transaction.
 func (c *claims) Commit(ctx context.Context, ops []claimOp) ([]batch.Answer[intents.Claimed], error) {
-	var answers []batch.Answer[intents.Claimed]
+	h := &c.hall
 	err := c.tx(ctx, func(ctx context.Context) error {
-		h, err := enter(ctx, c, ops)
-		if err != nil {
+		if err := h.enter(ctx, c, ops); err != nil {
 			return err
 		}
-		answers = h.admit(ops)
+		c.answers = blank(c.answers, len(ops))
+		h.admit(ops, c.answers)
 		stored, err := h.sheet.write(ctx, c)
 		if err != nil {
 			return err
 		}
-		return h.fetch(ctx, c, answers, stored < len(h.sheet.attempts))
+		return h.fetch(ctx, c, c.answers, stored < len(h.sheet.attempts))
 	})
-	return answers, err
+	return c.answers, err
 }
 
 // Resolve claims again: a claim that was had is told, and one that was not is asked for on a connection that waits for
@@ -83,8 +87,7 @@ func (c *claims) Resolve(ctx context.Context, ops []claimOp) ([]batch.Answer[int
 var errMovedOn = errors.New("the intent has moved on")
 
 // admit decides each claim on what those before it in the batch have left.
-func (h *hall) admit(ops []claimOp) []batch.Answer[intents.Claimed] {
-	answers := make([]batch.Answer[intents.Claimed], len(ops))
+func (h *hall) admit(ops []claimOp, answers []batch.Answer[intents.Claimed]) {
 	for i, op := range ops {
 		r := h.rows[op.Intent.Key]
 		if r == nil || r.Lane != op.Intent.Lane { // the lane that was locked is the one told
@@ -96,9 +99,8 @@ func (h *hall) admit(ops []claimOp) []batch.Answer[intents.Claimed] {
 			answers[i].Err = err
 			continue
 		}
-		answers[i].Value = intents.Claimed{Intent: show(in, h.now)}
+		answers[i].Value.Intent = show(in, h.now)
 	}
-	return answers
 }
 
 // one decides a claim and takes what it takes.

@@ -12,10 +12,11 @@ import (
 // with the same result it answers as before. Errors: intents.ErrMoved (the evidence is kept, and the intent returned as it
 // stands), intents.ErrNotFound, intents.ErrUnsure.
 func (s *Store) Complete(ctx context.Context, cl intents.Claimed, r intents.Result) (intents.Intent, error) {
+	claim := cl.Intent.ClaimID
 	in, err := s.results.Do(ctx, resultOp{
-		key: cl.Intent.Key, size: len(r.Evidence), ended: &ending{cl.Intent.Version, cl.Intent.ClaimID, r.Evidence},
+		key: cl.Intent.Key, size: len(r.Evidence), ended: &ending{cl.Intent.Version, claim, r.Evidence},
 		decide: func(in intents.Intent, now time.Time) (intents.Change, error) {
-			return intents.Conclude(in, cl, r, s.cfg.Actor, now)
+			return intents.Conclude(in, claim, r, s.cfg.Actor, now)
 		},
 	})
 	return in, answered(err)

@@ -108,7 +108,7 @@ func (t *trial) summon(ctx context.Context, tx *poolTx, since time.Time, others 
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	if t.held, err = lockRows(ctx, tx, others); err != nil {
+	if err := t.lock(ctx, tx, others); err != nil {
 		return err
 	}
 	var now time.Time
@@ -154,7 +154,7 @@ func (t *trial) suspects(since time.Time, again bool) bool {
 
 // readOne reads an intent without a lock; nil when there is none.
 func readOne(ctx context.Context, q queryer, key int64) (*row, error) {
-	all, err := load(ctx, q, 1, reading(`select * from intents where key = $1`), key)
+	all, err := load(ctx, q, nil, reading(`select * from intents where key = $1`), key)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}

@@ -18,26 +18,35 @@ type hall struct {
 	sheet    sheet
 }
 
+// clear makes the hall empty, for a batch of some claims.
+func (h *hall) clear(claims int) {
+	h.accounts, h.signers, h.lanes, h.keys = nil, nil, nil, nil
+	if h.bytes == nil {
+		h.bytes = make(map[int64][]intents.Attempt, claims)
+	}
+	clear(h.bytes)
+	h.sheet.clear(claims)
+}
+
 // enter locks what a batch of claims is about, in the one order: lanes, intents, accounts, signers.
-func enter(ctx context.Context, q queryer, ops []claimOp) (*hall, error) {
-	h := &hall{bytes: map[int64][]intents.Attempt{}, sheet: newSheet(len(ops))}
+func (h *hall) enter(ctx context.Context, q queryer, ops []claimOp) error {
+	h.clear(len(ops))
 	if err := lockLanes(ctx, q, ops); err != nil {
-		return nil, err
+		return err
 	}
 	ks := make([]int64, len(ops))
 	for i, op := range ops {
 		ks[i] = op.Intent.Key
 	}
-	var err error
-	if h.held, err = lockRows(ctx, q, ks); err != nil {
-		return nil, err
+	if err := h.lock(ctx, q, ks); err != nil {
+		return err
 	}
 	for _, load := range []func(context.Context, queryer, []claimOp) error{h.loadLanes, h.loadAccounts, h.loadSigners} {
 		if err := load(ctx, q, ops); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return h, nil
+	return nil
 }
 
 // facts is what Admit must know beside the row.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
-	"github.com/nsqrelayer/relayer/internal/batch"
 )
 
 // Keys are drawn in the order of arrival, rows are stored in the order of ids: two processes that store the same ids
@@ -28,37 +27,36 @@ select i.key, i.id, coalesce((select r.paused from routes r where r.route = i.ro
 var insertTypes = []uint32{oidText, oidText, oidText, oidText, oidText, oidText, oidTimestamptz, oidTimestamptz, oidText, oidText, oidText,
 	oidInt2, oidInt4, oidTimestamptz, oidTimestamptz}
 
-// insert stores intents nobody knows, with their first events, and answers those it stored.
-func insert(ctx context.Context, q writer, ops []takeOp, now time.Time, known map[string]batch.Answer[intents.Intent]) error {
+// insert stores intents nobody knows, with their first events, and returns those it stored.
+func insert(ctx context.Context, q writer, ops []takeOp, now time.Time) ([]intents.Intent, error) {
 	if len(ops) == 0 {
-		return nil
+		return nil, nil
 	}
 	opened, args, err := open(ops, now)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s, err := insertRows(ctx, q, opened, append(args, now), known)
-	if err != nil {
-		return err
-	}
-	_, err = s.write(ctx, q)
-	return err
-}
-
-// insertRows stores the rows and returns what is to be told of them.
-func insertRows(ctx context.Context, q queryer, opened map[string][]intents.Change, args []any, known map[string]batch.Answer[intents.Intent]) (*sheet, error) {
-	rows, err := q.QueryContext(ctx, insertIntents, args...)
+	stored, s, err := insertRows(ctx, q, opened, append(args, now))
 	if err != nil {
 		return nil, err
 	}
+	_, err = s.write(ctx, q)
+	return stored, err
+}
+
+// insertRows stores the rows and returns those that are new, with what is to be told of them.
+func insertRows(ctx context.Context, q queryer, opened map[string][]intents.Change, args []any) (stored []intents.Intent, s sheet, _ error) {
+	rows, err := q.QueryContext(ctx, insertIntents, args...)
+	if err != nil {
+		return nil, s, err
+	}
 	defer rows.Close()
-	s := &sheet{}
 	for rows.Next() {
 		var key int64
 		var id string
 		var paused bool
 		if err := rows.Scan(&key, &id, &paused); err != nil {
-			return nil, badRow(err)
+			return nil, s, badRow(err)
 		}
 		changes := opened[id]
 		for _, c := range changes {
@@ -66,9 +64,9 @@ func insertRows(ctx context.Context, q queryer, opened map[string][]intents.Chan
 		}
 		in := trim(changes[len(changes)-1].After)
 		in.Key, in.Paused, in.ReadAt = key, paused, in.CreatedAt
-		known[id] = answer(in, nil)
+		stored = append(stored, in)
 	}
-	return s, rows.Err()
+	return stored, s, rows.Err()
 }
 
 // open decides how intents begin, and makes their rows.

@@ -48,7 +48,7 @@ func listOf(f intents.Filter) string {
 
 // List reads intents, newest first.
 func (s *Store) List(ctx context.Context, f intents.Filter) ([]intents.Intent, error) {
-	rows, err := load(ctx, s.pool, 0, listOf(f), listArgs(f)...)
+	rows, err := load(ctx, s.pool, nil, listOf(f), listArgs(f)...)
 	if err != nil {
 		return nil, ofPool(err)
 	}

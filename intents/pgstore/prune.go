@@ -99,7 +99,7 @@ func choose(ctx context.Context, tx *poolTx, p intents.Prune, after, last int64,
 	if p.DryRun {
 		query = readAged
 	}
-	rows, err := load(ctx, tx, prunePage, query, after, last, p.Before, p.Route)
+	rows, err := load(ctx, tx, nil, query, after, last, p.Before, p.Route)
 	if err != nil || len(rows) == 0 {
 		return g, err
 	}

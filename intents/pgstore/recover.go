@@ -124,7 +124,7 @@ func (s *Store) doubt(ctx context.Context, l intents.Loss, r intents.Recall, aft
 	var moved []intents.Intent
 	err = s.tx(ctx, func(ctx context.Context, tx *poolTx) error {
 		moved, last = nil, 0
-		rows, err := load(ctx, tx, 0, doubtful, after, texts(r.Spared), int64(doubtPage))
+		rows, err := load(ctx, tx, nil, doubtful, after, texts(r.Spared), int64(doubtPage))
 		if err != nil {
 			return err
 		}

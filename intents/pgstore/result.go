@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
@@ -19,31 +20,33 @@ type resultOp struct {
 	ended *ending
 }
 
-// results commits decisions.
-type results struct{ *link }
+// results commits decisions. What it works with is kept from batch to batch; the queue keeps none of the answers.
+type results struct {
+	*link
+	held    held
+	sheet   sheet
+	answers []batch.Answer[intents.Intent]
+}
 
 // Commit locks, decides and writes, in one transaction.
 func (c *results) Commit(ctx context.Context, ops []resultOp) ([]batch.Answer[intents.Intent], error) {
-	var answers []batch.Answer[intents.Intent]
 	err := c.tx(ctx, func(ctx context.Context) error {
 		ks := make([]int64, len(ops))
 		for i, op := range ops {
 			ks[i] = op.key
 		}
-		h, err := lockRows(ctx, c, ks)
+		if err := c.held.lock(ctx, c, ks); err != nil {
+			return err
+		}
+		told, err := readEndings(ctx, c, ops, c.held)
 		if err != nil {
 			return err
 		}
-		told, err := readEndings(ctx, c, ops, h)
-		if err != nil {
-			return err
-		}
-		s := newSheet(len(ops))
-		answers = h.decide(&s, ops, told)
-		_, err = s.write(ctx, c)
+		c.decide(ops, told)
+		_, err = c.sheet.write(ctx, c)
 		return err
 	})
-	return answers, err
+	return c.answers, err
 }
 
 // Resolve decides again: a change that was written is told by the row or by its event.
@@ -52,22 +55,30 @@ func (c *results) Resolve(ctx context.Context, ops []resultOp) ([]batch.Answer[i
 }
 
 // decide makes every change of a batch. No intent is in it twice.
-func (h held) decide(s *sheet, ops []resultOp, told map[int64]intents.Event) []batch.Answer[intents.Intent] {
-	answers := make([]batch.Answer[intents.Intent], len(ops))
+func (c *results) decide(ops []resultOp, told map[int64]intents.Event) {
+	h := &c.held
+	c.sheet.clear(len(ops))
+	c.answers = blank(c.answers, len(ops))
 	for i, op := range ops {
 		r := h.rows[op.key]
 		if r == nil {
-			answers[i].Err = intents.ErrNotFound
+			c.answers[i].Err = intents.ErrNotFound
 			continue
 		}
 		ch, err := op.decide(r.Intent, h.now)
 		if e, found := told[op.key]; err != nil && found && op.ended.left(e) {
-			answers[i].Value = show(r.Intent, h.now)
+			c.answers[i].Value = show(r.Intent, h.now)
 			continue
 		}
-		answers[i] = batch.Answer[intents.Intent]{Value: show(s.add(r, ch, r.looks), h.now), Err: err}
+		c.answers[i] = batch.Answer[intents.Intent]{Value: show(c.sheet.add(r, ch, r.looks), h.now), Err: err}
 	}
-	return answers
+}
+
+// blank gives so many zero values, in the memory of those that are no longer needed.
+func blank[T any](old []T, n int) []T {
+	old = slices.Grow(old[:0], n)[:n]
+	clear(old)
+	return old
 }
 
 // decide hands one decision to the committer of results.

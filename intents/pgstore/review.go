@@ -33,7 +33,7 @@ var reviewed = reading(`select * from intents where ($1 = '' or route = $1) and 
 
 // Reviews reads what is in review on a route, or on all where that is empty, longest first.
 func (s *Store) Reviews(ctx context.Context, route string, most int) ([]intents.Intent, error) {
-	rows, err := load(ctx, s.pool, 0, reviewed, route, int64(cmp.Or(most, intents.DefaultLimit)))
+	rows, err := load(ctx, s.pool, nil, reviewed, route, int64(cmp.Or(most, intents.DefaultLimit)))
 	if err != nil {
 		return nil, ofPool(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
@@ -66,14 +67,13 @@ func (r *row) read(sent []byte) error {
 	return nil
 }
 
-// load reads the intents of a reading, in its order. There is room for so many at first.
-func load(ctx context.Context, q queryer, room int, query string, args ...any) ([]row, error) {
+// load reads the intents of a reading, in its order, and appends them.
+func load(ctx context.Context, q queryer, all []row, query string, args ...any) ([]row, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	all := make([]row, 0, room)
 	var sent sql.RawBytes
 	for rows.Next() {
 		if err := rows.Scan(&sent); err != nil {
@@ -87,29 +87,31 @@ func load(ctx context.Context, q queryer, room int, query string, args ...any) (
 	return all, rows.Err()
 }
 
-// held is a set of intents under lock.
+// held is a set of intents under lock. A committer keeps its memory from batch to batch.
 type held struct {
 	now  time.Time // the database's clock when the last of them was locked
 	rows map[int64]*row
+	read []row
 }
 
 // The lock is taken in a subquery: its rows come out locked, in the order of their keys, and only then is the clock told.
 var lockIntents = reading(`select * from intents where key = any($1) order by key for update`)
 
-// lockRows locks intents in the order of their keys and reads them.
-func lockRows(ctx context.Context, q queryer, ks []int64) (held, error) {
-	all, err := load(ctx, q, len(ks), lockIntents, keys(ks))
-	if err != nil {
-		return held{}, err
+// lock locks intents in the order of their keys and reads them.
+func (h *held) lock(ctx context.Context, q queryer, ks []int64) (err error) {
+	h.now = time.Time{}
+	clear(h.rows)
+	if h.read, err = load(ctx, q, slices.Grow(h.read[:0], len(ks)), lockIntents, keys(ks)); err != nil {
+		return err
 	}
-	h := held{rows: make(map[int64]*row, len(all))}
-	for i := range all {
-		h.rows[all[i].Key] = &all[i]
-		if all[i].ReadAt.After(h.now) {
-			h.now = all[i].ReadAt
-		}
+	if h.rows == nil {
+		h.rows = make(map[int64]*row, len(ks))
 	}
-	return h, nil
+	for i := range h.read {
+		h.rows[h.read[i].Key] = &h.read[i]
+		h.tell(h.read[i].ReadAt)
+	}
+	return nil
 }
 
 // show gives an intent as it stands after a change, read at the given time.

@@ -11,7 +11,8 @@ import (
 	"github.com/nsqrelayer/relayer/intents"
 )
 
-// sheet gathers what one commit writes. All of it goes out in one statement.
+// sheet gathers what one commit writes. All of it goes out in one statement. A committer keeps its memory from batch to
+// batch: what a batch needs is as large as the one before.
 type sheet struct {
 	rows     []moved
 	events   []event
@@ -22,11 +23,33 @@ type sheet struct {
 	captures []capture
 	signers  map[string]int64  // next number by scope
 	frozen   map[string]string // why, by scope
+
+	used, spare []*column
 }
 
-// newSheet has room for so many changes.
-func newSheet(changes int) sheet {
-	return sheet{rows: make([]moved, 0, changes), events: make([]event, 0, changes)}
+// clear makes the sheet empty, with room for so many changes.
+func (s *sheet) clear(changes int) {
+	s.rows, s.events = slices.Grow(s.rows[:0], changes), slices.Grow(s.events[:0], changes)
+	s.attempts, s.taken, s.ended, s.captures = s.attempts[:0], s.taken[:0], s.ended[:0], s.captures[:0]
+	s.spare, s.used = append(s.spare, s.used...), s.used[:0]
+	clear(s.sums)
+	clear(s.signers)
+	clear(s.frozen)
+}
+
+// columns are empty ones of some types.
+func (s *sheet) columns(oids []uint32, rows int) columnSet {
+	set := make(columnSet, len(oids))
+	for i, oid := range oids {
+		if n := len(s.spare); n > 0 {
+			set[i], s.spare = s.spare[n-1], s.spare[:n-1]
+			set[i].clear(oid)
+		} else {
+			set[i] = newColumn(oid, rows)
+		}
+	}
+	s.used = append(s.used, set...)
+	return set
 }
 
 // moved is a row that is updated.

@@ -28,7 +28,7 @@ func (s *sheet) writeRows(b *statement) {
 	if len(s.rows) == 0 {
 		return
 	}
-	c := newColumns(updateTypes, len(s.rows))
+	c := s.columns(updateTypes, len(s.rows))
 	for _, m := range s.rows {
 		in, slot := m.in, m.in.Slot
 		c[0].int8(in.Key)
@@ -75,7 +75,7 @@ func (s *sheet) writeEvents(b *statement) {
 	if len(s.events) == 0 {
 		return
 	}
-	c := newColumns(eventTypes, len(s.events))
+	c := s.columns(eventTypes, len(s.events))
 	for _, e := range s.events {
 		c[0].int8(e.intent)
 		c[1].int4(e.Version)
@@ -102,7 +102,7 @@ func (s *sheet) writeAttempts(b *statement) {
 	if len(s.attempts) == 0 {
 		return
 	}
-	c := newColumns(attemptTypes, len(s.attempts))
+	c := s.columns(attemptTypes, len(s.attempts))
 	for _, a := range s.attempts {
 		c[0].int8(a.Slot.ID)
 		c[1].int4(a.No)
@@ -135,7 +135,7 @@ var (
 
 func (s *sheet) writeSlots(b *statement) {
 	if len(s.taken) > 0 {
-		c := newColumns(slotTypes, len(s.taken))
+		c := s.columns(slotTypes, len(s.taken))
 		for _, t := range s.taken {
 			c[0].int8(t.slot.ID)
 			c[1].int2(int16(t.slot.Kind))
@@ -148,7 +148,7 @@ func (s *sheet) writeSlots(b *statement) {
 		b.with("s", insertSlots, c.args()...)
 	}
 	if len(s.ended) > 0 {
-		c := newColumns(endTypes, len(s.ended))
+		c := s.columns(endTypes, len(s.ended))
 		for _, e := range s.ended {
 			c[0].int8(e.slot)
 			c[1].bool(e.fill)
@@ -161,7 +161,7 @@ func (s *sheet) writeSlots(b *statement) {
 
 func (s *sheet) writeSigners(b *statement) {
 	if len(s.signers) > 0 {
-		c := newColumns([]uint32{oidText, oidInt8}, len(s.signers))
+		c := s.columns([]uint32{oidText, oidInt8}, len(s.signers))
 		for _, scope := range slices.Sorted(maps.Keys(s.signers)) {
 			c[0].text(scope)
 			c[1].int8(s.signers[scope])
@@ -169,7 +169,7 @@ func (s *sheet) writeSigners(b *statement) {
 		b.with("g", updateSigners, c.args()...)
 	}
 	if len(s.frozen) > 0 {
-		c := newColumns([]uint32{oidText, oidText}, len(s.frozen))
+		c := s.columns([]uint32{oidText, oidText}, len(s.frozen))
 		for _, scope := range slices.Sorted(maps.Keys(s.frozen)) {
 			c[0].text(scope)
 			c[1].text(s.frozen[scope])
@@ -191,7 +191,7 @@ const (
 
 func (s *sheet) writeAccounts(b *statement) {
 	if len(s.sums) > 0 {
-		c := newColumns([]uint32{oidText, oidText, oidText, oidText}, len(s.sums))
+		c := s.columns([]uint32{oidText, oidText, oidText, oidText}, len(s.sums))
 		for _, p := range s.purses() {
 			c[0].text(p.account)
 			c[1].text(p.asset)
@@ -201,7 +201,7 @@ func (s *sheet) writeAccounts(b *statement) {
 		b.with("m", addSums, c.args()...)
 	}
 	if len(s.captures) > 0 {
-		c := newColumns([]uint32{oidText, oidText, oidText, oidInt8, oidTimestamptz}, len(s.captures))
+		c := s.columns([]uint32{oidText, oidText, oidText, oidInt8, oidTimestamptz}, len(s.captures))
 		for _, e := range s.captures {
 			c[0].text(e.account)
 			c[1].text(e.asset)

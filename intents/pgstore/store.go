@@ -102,13 +102,13 @@ const slowPatience = time.Hour
 
 // start makes the queues and runs them.
 func (s *Store) start() {
-	s.takes = start(s, "reads", func(l *link) batch.Committer[takeOp, intents.Intent] { return &takes{l} },
+	s.takes = start(s, "reads", func(l *link) batch.Committer[takeOp, intents.Intent] { return &takes{link: l} },
 		func(op takeOp) string { return op.in.ID }, takeOp.size)
-	s.claims = start(s, "claims", func(l *link) batch.Committer[claimOp, intents.Claimed] { return &claims{l} },
+	s.claims = start(s, "claims", func(l *link) batch.Committer[claimOp, intents.Claimed] { return &claims{link: l} },
 		func(op claimOp) string { return keyOf(op.Intent.Key) }, claimOp.size)
 	s.attaches = start(s, "attaches", func(l *link) batch.Committer[intents.Attempt, intents.Attempt] { return &attaches{l} },
 		func(a intents.Attempt) string { return keyOf(a.Slot.ID) }, func(a intents.Attempt) int { return len(a.Bytes) })
-	s.results = start(s, "results", func(l *link) batch.Committer[resultOp, intents.Intent] { return &results{l} },
+	s.results = start(s, "results", func(l *link) batch.Committer[resultOp, intents.Intent] { return &results{link: l} },
 		func(op resultOp) string { return keyOf(op.key) }, func(op resultOp) int { return op.size })
 }
 

@@ -22,7 +22,7 @@ func (s *Store) Sweep(ctx context.Context, route string, most int) ([]intents.In
 	var out []intents.Intent
 	err := s.tx(ctx, func(ctx context.Context, tx *poolTx) error {
 		out = nil
-		rows, err := load(ctx, tx, 0, dueIntents, route, int64(most))
+		rows, err := load(ctx, tx, nil, dueIntents, route, int64(most))
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (s *Store) Waiting(ctx context.Context, ins []intents.Intent) ([]intents.In
 		c[1].int4(in.Version)
 		c[2].time(in.DueAt)
 	}
-	rows, err := load(ctx, s.pool, 0, unseenIntents, c.args()...)
+	rows, err := load(ctx, s.pool, nil, unseenIntents, c.args()...)
 	if err != nil {
 		return nil, ofPool(err)
 	}

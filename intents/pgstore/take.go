@@ -65,34 +65,35 @@ func (op takeOp) judge(in intents.Intent, hash func() intents.Hash) error {
 	return nil
 }
 
-// takes commits reads, and stores what is new.
-type takes struct{ *link }
+// takes commits reads, and stores what is new. What it works with is kept from batch to batch; the queue keeps none of the
+// answers.
+type takes struct {
+	*link
+	rows    []row
+	left    map[string]int // the operations that have no answer yet, by id
+	answers []batch.Answer[intents.Intent]
+}
 
 var readIntents = reading(`select * from intents where id = any($1)`)
 
 // Commit reads all, and creates what is missing and full. Creating may be run again: it finds what it stored.
 func (t *takes) Commit(ctx context.Context, ops []takeOp) ([]batch.Answer[intents.Intent], error) {
-	known := make(map[string]batch.Answer[intents.Intent], len(ops))
-	if err := t.find(ctx, ops, known); err != nil {
+	t.begin(ops)
+	if err := t.find(ctx, ops); err != nil {
 		return nil, err
 	}
-	if missing := without(ops, known); len(missing) > 0 {
-		if err := t.create(ctx, missing, known); err != nil {
+	if len(t.left) > 0 {
+		if err := t.create(ctx, ops); err != nil {
 			return nil, err
 		}
-		if err := t.find(ctx, without(missing, known), known); err != nil { // others created these meanwhile
+		if err := t.find(ctx, ops); err != nil { // others created these meanwhile
 			return nil, err
 		}
 	}
-	answers := make([]batch.Answer[intents.Intent], len(ops))
-	for i, op := range ops {
-		answer, found := known[op.in.ID]
-		if !found {
-			answer.Err = intents.ErrNotFound
-		}
-		answers[i] = answer
+	for _, i := range t.left {
+		t.answers[i].Err = intents.ErrNotFound
 	}
-	return answers, nil
+	return t.answers, nil
 }
 
 // Resolve asks again.
@@ -100,47 +101,50 @@ func (t *takes) Resolve(ctx context.Context, ops []takeOp) ([]batch.Answer[inten
 	return t.Commit(ctx, ops)
 }
 
-// without lists the operations whose id is not known.
-func without(ops []takeOp, known map[string]batch.Answer[intents.Intent]) []takeOp {
-	var missing []takeOp
-	for _, op := range ops {
-		if _, found := known[op.in.ID]; !found {
-			missing = append(missing, op)
-		}
+// begin opens every operation.
+func (t *takes) begin(ops []takeOp) {
+	t.answers = blank(t.answers, len(ops))
+	if t.left == nil {
+		t.left = make(map[string]int, len(ops))
 	}
-	return missing
+	clear(t.left)
+	for i, op := range ops {
+		t.left[op.in.ID] = i
+	}
 }
 
-// byID finds operations by the id they ask for.
-func byID(ops []takeOp) map[string]*takeOp {
-	asked := make(map[string]*takeOp, len(ops))
-	for i := range ops {
-		asked[ops[i].in.ID] = &ops[i]
+// ids are those of the operations that are open.
+func (t *takes) ids() []byte {
+	c := newColumn(oidText, len(t.left))
+	for id := range t.left {
+		c.text(id)
 	}
-	return asked
+	return c.value()
+}
+
+// known answers an operation with what is known of its intent.
+func (t *takes) known(ops []takeOp, in intents.Intent, hash func() intents.Hash) {
+	i := t.left[in.ID]
+	delete(t.left, in.ID)
+	if err := ops[i].judge(in, hash); err != nil {
+		t.answers[i].Err = err
+		return
+	}
+	t.answers[i].Value = in
 }
 
 // find reads what is stored, outside any transaction.
-func (t *takes) find(ctx context.Context, ops []takeOp, known map[string]batch.Answer[intents.Intent]) error {
-	if len(ops) == 0 {
+func (t *takes) find(ctx context.Context, ops []takeOp) error {
+	if len(t.left) == 0 {
 		return nil
 	}
-	asked := byID(ops)
-	return t.read(ctx, func(ctx context.Context) error {
-		all, err := load(ctx, t, len(asked), readIntents, texts(slices.Collect(maps.Keys(asked))))
-		for _, r := range all {
-			known[r.ID] = answer(r.Intent, asked[r.ID].judge(r.Intent, r.Hash))
+	return t.read(ctx, func(ctx context.Context) (err error) {
+		t.rows, err = load(ctx, t, slices.Grow(t.rows[:0], len(t.left)), readIntents, t.ids())
+		for i := range t.rows {
+			t.known(ops, t.rows[i].Intent, t.rows[i].Hash)
 		}
 		return err
 	})
-}
-
-// answer gives an intent, or the error instead of it.
-func answer(in intents.Intent, err error) batch.Answer[intents.Intent] {
-	if err != nil {
-		return batch.Answer[intents.Intent]{Err: err}
-	}
-	return batch.Answer[intents.Intent]{Value: in}
 }
 
 // tombs reads tombstones, and the clock in any case.
@@ -148,32 +152,30 @@ const tombs = `select clock_timestamp(), t.id, t.key, t.route, t.hash, t.state, 
  from (select 1) one left join tombstones t on t.id = any($1)`
 
 // create looks for tombstones and stores the full intents among those that left none.
-func (t *takes) create(ctx context.Context, ops []takeOp, known map[string]batch.Answer[intents.Intent]) error {
-	fresh := map[string]batch.Answer[intents.Intent]{}
-	err := t.tx(ctx, func(ctx context.Context) error {
-		clear(fresh)
-		now, err := t.unearth(ctx, ops, fresh)
+func (t *takes) create(ctx context.Context, ops []takeOp) error {
+	return t.tx(ctx, func(ctx context.Context) error {
+		now, err := t.unearth(ctx, ops)
 		if err != nil {
 			return err
 		}
 		var full []takeOp
-		for _, op := range without(ops, fresh) {
-			if op.full {
-				full = append(full, op)
+		for _, i := range slices.Sorted(maps.Values(t.left)) {
+			if ops[i].full {
+				full = append(full, ops[i])
 			}
 		}
-		return insert(ctx, t, full, now, fresh)
+		stored, err := insert(ctx, t, full, now)
+		for _, in := range stored {
+			t.answers[t.left[in.ID]].Value = in
+			delete(t.left, in.ID)
+		}
+		return err
 	})
-	if err == nil {
-		maps.Copy(known, fresh)
-	}
-	return err
 }
 
 // unearth answers what was pruned, and tells the clock.
-func (t *takes) unearth(ctx context.Context, ops []takeOp, known map[string]batch.Answer[intents.Intent]) (now time.Time, err error) {
-	asked := byID(ops)
-	rows, err := t.QueryContext(ctx, tombs, texts(slices.Collect(maps.Keys(asked))))
+func (t *takes) unearth(ctx context.Context, ops []takeOp) (now time.Time, err error) {
+	rows, err := t.QueryContext(ctx, tombs, t.ids())
 	if err != nil {
 		return now, err
 	}
@@ -191,7 +193,7 @@ func (t *takes) unearth(ctx context.Context, ops []takeOp, known map[string]batc
 		}
 		in.Key, in.ID, in.Route, in.Ref, in.ReadAt = int64(key), string(id), string(route), string(ref), now
 		in.State, in.Version = intents.State(state), int(version)
-		known[in.ID] = answer(in, asked[in.ID].judge(in, func() (h intents.Hash) { copy(h[:], hash); return h }))
+		t.known(ops, in, func() (h intents.Hash) { copy(h[:], hash); return h })
 	}
 	return now, rows.Err()
 }

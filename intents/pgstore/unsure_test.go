@@ -165,7 +165,7 @@ func TestClaimThatIsOverStaysUnsure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &claims{&link{db: s.committing, log: slog.New(slog.DiscardHandler), memory: s.memory}}
+	l := &claims{link: &link{db: s.committing, log: slog.New(slog.DiscardHandler), memory: s.memory}}
 	defer l.drop()
 	readBack := func() batch.Answer[intents.Claimed] {
 		answers, err := l.Resolve(t.Context(), []claimOp{{c}})

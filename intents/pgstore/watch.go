@@ -25,7 +25,7 @@ type watched struct {
 // Watches lists up to most slots of the route whose watch_at has come, oldest first: intents with stored bytes that are not
 // final, and counter slots to be filled (their Intent is zero).
 func (s *Store) Watches(ctx context.Context, route string, most int) ([]intents.Watch, error) {
-	rows, err := load(ctx, s.pool, 0, watchedIntents, route, int64(most))
+	rows, err := load(ctx, s.pool, nil, watchedIntents, route, int64(most))
 	if err != nil {
 		return nil, ofPool(err)
 	}

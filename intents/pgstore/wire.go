@@ -35,6 +35,13 @@ func newColumn(oid uint32, rows int) *column {
 	return c
 }
 
+// clear makes the column an empty one of a type.
+func (c *column) clear(oid uint32) {
+	c.n, c.nulls, c.b = 0, 0, c.b[:arrayHeader]
+	clear(c.b)
+	binary.BigEndian.PutUint32(c.b[8:], oid)
+}
+
 // value is the array as a statement's argument.
 func (c *column) value() []byte {
 	binary.BigEndian.PutUint32(c.b[4:], c.nulls)

@@ -15,7 +15,7 @@ func (s *Store) Complete(_ context.Context, cl intents.Claimed, res intents.Resu
 	if r == nil {
 		return intents.Intent{}, intents.ErrNotFound
 	}
-	ch, err := intents.Conclude(r.in, cl, res, s.cfg.Actor, now)
+	ch, err := intents.Conclude(r.in, cl.Intent.ClaimID, res, s.cfg.Actor, now)
 	if err != nil && r.ended(cl, res) {
 		return s.show(r, now), nil // asked again
 	}
