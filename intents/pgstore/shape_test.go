@@ -91,12 +91,15 @@ func TestPlansOfAnEmptyDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	update := &statement{}
-	(&sheet{rows: []moved{{}}}).writeRows(update)
+	alike, mixed := &statement{}, &statement{}
+	(&sheet{rows: []moved{{}}}).writeRows(alike)
+	(&sheet{rows: []moved{{looks: 1}, {looks: 2}}}).writeRows(mixed)
+	unknown := func(b *statement) string { return strings.TrimSuffix(strings.Repeat("unknown,", len(b.args)), ",") }
 	for _, q := range []struct{ name, query, types, index string }{
 		{"lock", lockIntents, "bigint[]", "intents_key"},
 		{"read", readIntents, "text[]", "intents_id"},
-		{"update", update.text("select 1"), strings.TrimSuffix(strings.Repeat("unknown,", len(updateTypes)), ","), "intents_key"},
+		{"update", alike.text("select 1"), unknown(alike), "intents_key"},
+		{"update of rows that differ", mixed.text("select 1"), unknown(mixed), "intents_key"},
 		{"accounts", lockAccounts, "text[], text[]", "accounts_key"},
 		{"lanes", selectLanes, "text[], text[]", "intents_lane"},
 		{"attempts", selectAttempts, "bigint[]", "attempts_key"},

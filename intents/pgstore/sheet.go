@@ -41,15 +41,22 @@ func (s *sheet) clear(changes int) {
 func (s *sheet) columns(oids []uint32, rows int) columnSet {
 	set := make(columnSet, len(oids))
 	for i, oid := range oids {
-		if n := len(s.spare); n > 0 {
-			set[i], s.spare = s.spare[n-1], s.spare[:n-1]
-			set[i].clear(oid)
-		} else {
-			set[i] = newColumn(oid, rows)
-		}
+		set[i] = s.column(oid, rows)
 	}
-	s.used = append(s.used, set...)
 	return set
+}
+
+// column is an empty one.
+func (s *sheet) column(oid uint32, rows int) *column {
+	var c *column
+	if n := len(s.spare); n > 0 {
+		c, s.spare = s.spare[n-1], s.spare[:n-1]
+		c.clear(oid)
+	} else {
+		c = newColumn(oid, rows)
+	}
+	s.used = append(s.used, c)
+	return c
 }
 
 // moved is a row that is updated.

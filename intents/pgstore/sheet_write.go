@@ -5,30 +5,49 @@ import (
 	"slices"
 )
 
-const updateIntents = `update intents i set state = u.state, version = u.version, ref = u.ref, reason = u.reason, changed_at = u.changed_at,
+var updated = newSource(
+	field{name: "key", typ: "bigint", oid: oidInt8},
+	field{name: "before", typ: "int", oid: oidInt4, once: true},
+	field{name: "version", typ: "int", oid: oidInt4, once: true},
+	field{name: "state", typ: "smallint", oid: oidInt2, once: true},
+	field{name: "ref", typ: "text", oid: oidText},
+	field{name: "reason", typ: "text", oid: oidText, once: true},
+	field{name: "changed_at", typ: "timestamptz", oid: oidTimestamptz, once: true},
+	field{name: "slot", typ: "bigint", oid: oidInt8},
+	field{name: "slot_kind", typ: "smallint", oid: oidInt2, once: true},
+	field{name: "slot_scope", typ: "text", oid: oidText, once: true},
+	field{name: "slot_number", typ: "bigint", oid: oidInt8},
+	field{name: "slot_name", typ: "text", oid: oidText, once: true},
+	field{name: "cost", typ: "text", oid: oidText, once: true},
+	field{name: "stored", typ: "int", oid: oidInt4, once: true},
+	field{name: "seen", typ: "boolean", oid: oidBool, once: true},
+	field{name: "again_until", typ: "timestamptz", oid: oidTimestamptz},
+	field{name: "first_claimed_at", typ: "timestamptz", oid: oidTimestamptz},
+	field{name: "claim_id", typ: "text", oid: oidText},
+	field{name: "claim_until", typ: "timestamptz", oid: oidTimestamptz, once: true},
+	field{name: "calls", typ: "int", oid: oidInt4, once: true},
+	field{name: "silent", typ: "int", oid: oidInt4, once: true},
+	field{name: "looks", typ: "int", oid: oidInt4, once: true},
+	field{name: "try_at", typ: "timestamptz", oid: oidTimestamptz, once: true},
+	field{name: "due_at", typ: "timestamptz", oid: oidTimestamptz},
+	field{name: "watch_at", typ: "timestamptz", oid: oidTimestamptz, once: true},
+)
+
+const (
+	setIntents = `update intents i set state = u.state, version = u.version, ref = u.ref, reason = u.reason, changed_at = u.changed_at,
  slot = u.slot, slot_kind = u.slot_kind, slot_scope = u.slot_scope, slot_number = u.slot_number, slot_name = u.slot_name,
  cost = u.cost::numeric, stored = u.stored, seen = u.seen, again_until = u.again_until, first_claimed_at = u.first_claimed_at,
  claim_id = u.claim_id, claim_until = u.claim_until, calls = u.calls, silent = u.silent, looks = u.looks,
- try_at = u.try_at, due_at = u.due_at, watch_at = u.watch_at
- from unnest(?::bigint[], ?::int[], ?::int[], ?::smallint[], ?::text[], ?::text[], ?::timestamptz[],
-  ?::bigint[], ?::smallint[], ?::text[], ?::bigint[], ?::text[],
-  ?::text[], ?::int[], ?::boolean[], ?::timestamptz[], ?::timestamptz[],
-  ?::text[], ?::timestamptz[], ?::int[], ?::int[], ?::int[],
-  ?::timestamptz[], ?::timestamptz[], ?::timestamptz[])
-  u(key, before, version, state, ref, reason, changed_at, slot, slot_kind, slot_scope, slot_number, slot_name, cost, stored, seen,
-   again_until, first_claimed_at, claim_id, claim_until, calls, silent, looks, try_at, due_at, watch_at)
- where i.key = u.key and i.version = u.before returning i.key`
-
-var updateTypes = []uint32{oidInt8, oidInt4, oidInt4, oidInt2, oidText, oidText, oidTimestamptz, oidInt8, oidInt2, oidText, oidInt8, oidText,
-	oidText, oidInt4, oidBool, oidTimestamptz, oidTimestamptz, oidText, oidTimestamptz, oidInt4, oidInt4, oidInt4,
-	oidTimestamptz, oidTimestamptz, oidTimestamptz}
+ try_at = u.try_at, due_at = u.due_at, watch_at = u.watch_at from `
+	setIntentsAt = ` where i.key = u.key and i.version = u.before returning i.key`
+)
 
 // writeRows updates each row once, guarded by the version it was locked at.
 func (s *sheet) writeRows(b *statement) {
 	if len(s.rows) == 0 {
 		return
 	}
-	c := s.columns(updateTypes, len(s.rows))
+	c := updated.columns(s, len(s.rows))
 	for _, m := range s.rows {
 		in, slot := m.in, m.in.Slot
 		c[0].int8(in.Key)
@@ -57,25 +76,35 @@ func (s *sheet) writeRows(b *statement) {
 		c[23].time(in.DueAt)
 		c[24].time(in.WatchAt)
 	}
-	b.with("i", updateIntents, c.args()...)
+	from, args := updated.from(c)
+	b.with("i", setIntents+from+setIntentsAt, args...)
 }
+
+var told = newSource(
+	field{name: "intent", typ: "bigint", oid: oidInt8},
+	field{name: "version", typ: "int", oid: oidInt4, once: true},
+	field{name: "at", typ: "timestamptz", oid: oidTimestamptz, once: true},
+	field{name: "kind", typ: "smallint", oid: oidInt2, once: true},
+	field{name: "from_state", typ: "smallint", oid: oidInt2, once: true},
+	field{name: "to_state", typ: "smallint", oid: oidInt2, once: true},
+	field{name: "actor", typ: "text", oid: oidText, once: true},
+	field{name: "reason", typ: "text", oid: oidText, once: true},
+	field{name: "claim_id", typ: "text", oid: oidText},
+	field{name: "ref", typ: "text", oid: oidText},
+	field{name: "detail", typ: "bytea", oid: oidBytea},
+)
 
 // A change is number 0 of its version; a note takes the next free number.
 const insertEvents = `insert into intent_events (intent, version, n, at, kind, from_state, to_state, actor, reason, claim_id, ref, detail)
- select e.intent, e.version, case e.kind when 1 then 0 else
-  1 + (select coalesce(max(o.n), 0) from intent_events o where o.intent = e.intent and o.version = e.version) end,
-  e.at, e.kind, e.from_state, e.to_state, e.actor, e.reason, e.claim_id, e.ref, e.detail
- from unnest(?::bigint[], ?::int[], ?::timestamptz[], ?::smallint[], ?::smallint[], ?::smallint[],
-  ?::text[], ?::text[], ?::text[], ?::text[], ?::bytea[])
-  e(intent, version, at, kind, from_state, to_state, actor, reason, claim_id, ref, detail)`
-
-var eventTypes = []uint32{oidInt8, oidInt4, oidTimestamptz, oidInt2, oidInt2, oidInt2, oidText, oidText, oidText, oidText, oidBytea}
+ select u.intent, u.version, case u.kind when 1 then 0 else
+  1 + (select coalesce(max(o.n), 0) from intent_events o where o.intent = u.intent and o.version = u.version) end,
+  u.at, u.kind, u.from_state, u.to_state, u.actor, u.reason, u.claim_id, u.ref, u.detail from `
 
 func (s *sheet) writeEvents(b *statement) {
 	if len(s.events) == 0 {
 		return
 	}
-	c := s.columns(eventTypes, len(s.events))
+	c := told.columns(s, len(s.events))
 	for _, e := range s.events {
 		c[0].int8(e.intent)
 		c[1].int4(e.Version)
@@ -89,20 +118,31 @@ func (s *sheet) writeEvents(b *statement) {
 		c[9].textOrNull(e.Ref)
 		c[10].bytesOrNull(e.Detail)
 	}
-	b.with("e", insertEvents, c.args()...)
+	from, args := told.from(c)
+	b.with("e", insertEvents+from, args...)
 }
 
-const insertAttempts = `insert into attempts (slot, no, kind, bytes, name, expiry_kind, expiry_at)
- select * from unnest(?::bigint[], ?::int[], ?::smallint[], ?::bytea[], ?::text[], ?::smallint[], ?::bigint[])
- on conflict do nothing returning slot`
+var attempted = newSource(
+	field{name: "slot", typ: "bigint", oid: oidInt8},
+	field{name: "no", typ: "int", oid: oidInt4, once: true},
+	field{name: "kind", typ: "smallint", oid: oidInt2, once: true},
+	field{name: "bytes", typ: "bytea", oid: oidBytea},
+	field{name: "name", typ: "text", oid: oidText},
+	field{name: "expiry_kind", typ: "smallint", oid: oidInt2, once: true},
+	field{name: "expiry_at", typ: "bigint", oid: oidInt8, once: true},
+)
 
-var attemptTypes = []uint32{oidInt8, oidInt4, oidInt2, oidBytea, oidText, oidInt2, oidInt8}
+const (
+	insertAttempts = `insert into attempts (slot, no, kind, bytes, name, expiry_kind, expiry_at)
+ select slot, no, kind, bytes, name, expiry_kind, expiry_at from `
+	unlessThere = ` on conflict do nothing returning slot`
+)
 
 func (s *sheet) writeAttempts(b *statement) {
 	if len(s.attempts) == 0 {
 		return
 	}
-	c := s.columns(attemptTypes, len(s.attempts))
+	c := attempted.columns(s, len(s.attempts))
 	for _, a := range s.attempts {
 		c[0].int8(a.Slot.ID)
 		c[1].int4(a.No)
@@ -112,7 +152,8 @@ func (s *sheet) writeAttempts(b *statement) {
 		c[5].int2(int16(a.Expiry.Kind))
 		c[6].int8(a.Expiry.At)
 	}
-	b.with("a", insertAttempts, c.args()...)
+	from, args := attempted.from(c)
+	b.with("a", insertAttempts+from+unlessThere, args...)
 }
 
 const (
