@@ -21,6 +21,14 @@ func every(ctx context.Context, period time.Duration, log *slog.Logger, f func()
 	}
 }
 
+// paced is every with a pause after each call, which may be another one each time.
+func paced(ctx context.Context, pause func() time.Duration, log *slog.Logger, f func()) {
+	for ctx.Err() == nil {
+		guard(ctx, log, f)
+		pauseFor(ctx, pause())
+	}
+}
+
 func guard(ctx context.Context, log *slog.Logger, f func()) {
 	defer func() {
 		if v := recover(); v != nil {

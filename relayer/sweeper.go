@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
 )
@@ -23,6 +24,7 @@ type Sweeper struct {
 	log *slog.Logger
 	out []intents.Intent // published by us and not looked at since
 
+	more    bool        // there was more due than room, when last looked
 	failing bool        // the last publish failed
 	gone    atomic.Bool // what we published may be
 }
@@ -50,7 +52,7 @@ func (s *Sweeper) Sweep(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	if !lead {
-		s.out = nil
+		s.out, s.more = nil, false
 		return 0, nil
 	}
 	room, err := s.room(ctx)
@@ -61,6 +63,7 @@ func (s *Sweeper) Sweep(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	s.more = len(ins) == room
 	return s.publish(ctx, ins)
 }
 
@@ -113,9 +116,22 @@ func (s *Sweeper) publish(ctx context.Context, ins []intents.Intent) (int, error
 // lease is the name of what the one sweeper of a route has.
 func (s *Sweeper) lease() string { return "sweep/" + s.cfg.Route }
 
-// Run sweeps every SweepEvery until ctx ends. Another process may lead at once then.
+// hurry is by how much sooner it is looked again while more is due than may stand in the queue: with few workers it is
+// empty long before the next sweep.
+const hurry = 10
+
+// pause is how long to wait for the next sweep.
+func (s *Sweeper) pause() time.Duration {
+	if s.more && !s.failing {
+		return s.cfg.SweepEvery / hurry
+	}
+	return s.cfg.SweepEvery
+}
+
+// Run sweeps every SweepEvery until ctx ends, and sooner while more is due than there is room for. Another process may lead
+// at once then.
 func (s *Sweeper) Run(ctx context.Context) {
-	every(ctx, s.cfg.SweepEvery, s.log, func() {
+	paced(ctx, s.pause, s.log, func() {
 		once, cancel := context.WithTimeout(ctx, s.cfg.StoreTimeout+s.cfg.SweepEvery)
 		defer cancel()
 		n, err := s.Sweep(once)

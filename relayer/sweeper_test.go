@@ -18,6 +18,7 @@ type outbox struct {
 	bodies []string
 	at     []time.Time
 	fail   func(n int) error // of the n-th message, from 0
+	taken  func(body []byte) // is given each message at once
 	calls  int
 }
 
@@ -31,6 +32,9 @@ func (o *outbox) Publish(_ context.Context, topic string, body []byte) error {
 		}
 	}
 	o.bodies, o.at = append(o.bodies, topic+" "+string(body)), append(o.at, time.Now())
+	if o.taken != nil {
+		o.taken(body)
+	}
 	return nil
 }
 
@@ -73,6 +77,29 @@ func TestSweepKeepsItsMessagesFew(t *testing.T) {
 		r.sweeps(s, 4)
 		if box.bodies[0] != `intents.payouts {"v":1,"intent_id":"pi_00000"}` || box.bodies[11] != `intents.payouts {"v":1,"intent_id":"pi_00011"}` {
 			r.Errorf("published %q", box.bodies)
+		}
+	})
+}
+
+// While more is due than may stand in the queue, and it is taken, it is looked again soon: few workers are not left without
+// work between two sweeps. Then all is quiet again.
+func TestSweepHurriesWhileMoreIsDue(t *testing.T) {
+	bubble(t, keyed(), func(r *rig) {
+		const count = 80
+		for i := range count {
+			r.create(fmt.Sprintf("pi_%05d", i))
+		}
+		pass(intents.Grace + time.Second)
+		box := outbox{taken: func(body []byte) { r.finished(r.deliver(body)) }}
+		ctx, stop := context.WithTimeout(r.Context(), 10*time.Second)
+		defer stop()
+		start, counts := time.Now(), r.faults.count("lead")
+		r.sweeper(&box).Run(ctx)
+		if n := len(box.at); n != count || box.at[n-1].Sub(start) > count/8*relayer.DefaultSweepEvery/2 {
+			r.Errorf("published %d, the last after %s", n, box.at[n-1].Sub(start))
+		}
+		if n := r.faults.count("lead") - counts; n > 60 { // 40 quiet ones in ten seconds, and those of the hurry
+			r.Errorf("looked %d times", n)
 		}
 	})
 }

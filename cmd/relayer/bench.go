@@ -22,6 +22,7 @@ type benchCmd struct {
 	Concurrency int     `default:"256" help:"Deliveries worked at once, in each process."`
 	Rate        float64 `placeholder:"PER-SECOND" help:"Publish so many a second and count latency from the moment each was to be published. Default: all are published before the start."`
 	Preload     int     `placeholder:"ROWS" help:"Settled intents that the table holds before, with events, attempts and entries."`
+	Scheduled   int     `placeholder:"ROWS" help:"Further intents that came due in the minute before and that the sweeper must publish."`
 	Latency     bool    `help:"Turn nsqd's output buffering off (output-buffer-timeout = -1)."`
 	CPUProfile  string  `name:"cpuprofile" placeholder:"FILE" help:"Profile of the relayer's CPU; FILE.2 and so on of further processes."`
 	MemProfile  string  `name:"memprofile" placeholder:"FILE" help:"Profile of the relayer's allocations."`
@@ -39,6 +40,7 @@ Examples:
     relayer bench --concurrency 1024 --intents 100000 -o json
     relayer bench --mode row
     relayer bench --rate 1000 --latency
+    relayer bench --rate 100 --scheduled 1000000
     relayer bench --sender webhook
 
 Throughput is counted from the first delivery to the last settled intent. Without --rate latency is the time in the queue, from the first delivery on, and says little.`
@@ -83,7 +85,7 @@ func (c *benchCmd) Run(a *app) error {
 func (c *benchCmd) check() error {
 	return errors.Join(
 		within("intents", c.count(), 1, 100_000_000), within("processes", c.Processes, 1, 64), within("concurrency", c.Concurrency, 1, 100_000),
-		within("preload", c.Preload, 0, 1_000_000_000), c.checkRate(),
+		within("preload", c.Preload, 0, 1_000_000_000), within("scheduled", c.Scheduled, 0, 100_000_000), c.checkRate(),
 	)
 }
 

@@ -20,6 +20,8 @@ type benchReport struct {
 	Connected bool          // it consumes
 	First     int64         // when its first delivery came, in Unix nanoseconds
 	Done      []benchDone   // intents that came to their end
+	Due       int           // how many scheduled ones did besides
+	DueEnd    int64         // when the last of those did, in Unix nanoseconds
 	CPU       time.Duration // spent since it was let go; in its last report
 	RSS       int64         // most memory it ever had, in bytes; in its last report
 }

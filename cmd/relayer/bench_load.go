@@ -35,13 +35,26 @@ func (b *bench) intent(n int) intents.Intent {
 
 // fill makes what the table is to hold before.
 func (b *bench) fill(ctx context.Context) error {
-	if b.cmd.Preload == 0 {
+	if err := b.make(b.cmd.Preload, "preloaded", func(add func(int)) error { return b.parts.db.Fill(ctx, b.cmd.Preload, add) }); err != nil {
+		return err
+	}
+	return b.make(b.cmd.Scheduled, "scheduled", func(add func(int)) error {
+		return b.parts.db.Schedule(ctx, b.cmd.Scheduled, scheduledPrefix(b.tag), add)
+	})
+}
+
+// make makes so many rows, if any, and shows how far it is.
+func (b *bench) make(rows int, did string, do func(add func(int)) error) error {
+	if rows == 0 {
 		return nil
 	}
-	p := newProgress(b.app.stderr, "preloaded", b.cmd.Preload)
+	p := newProgress(b.app.stderr, did, rows)
 	defer p.finish()
-	return b.parts.db.Fill(ctx, b.cmd.Preload, p.add)
+	return do(p.add)
 }
+
+// scheduledPrefix begins the ids of scheduled intents.
+func scheduledPrefix(tag string) string { return "due-" + tag + "-" }
 
 // store stores all intents, authorized, as relayer submit does.
 func (b *bench) store(ctx context.Context) error {

@@ -48,7 +48,7 @@ func (b *bench) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.tally = newBenchTally(b.count)
+	b.tally = newBenchTally(b.count, b.cmd.Scheduled)
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	if err := b.hire(ctx, fail); err != nil {
@@ -96,7 +96,7 @@ func (b *bench) measure(ctx context.Context) (wal int64, err error) {
 
 // carryOut lets the relayers go and returns when every intent is at its end.
 func (b *bench) carryOut(ctx context.Context) error {
-	p := newProgress(b.app.stderr, "settled", b.count)
+	p := newProgress(b.app.stderr, "settled", b.count+b.cmd.Scheduled)
 	defer p.finish()
 	b.tally.show(p.add)
 	if err := b.release(ctx); err != nil {
@@ -136,10 +136,12 @@ type benchTally struct {
 	left    int
 	settled int
 	first   int64 // delivery
+	due     int   // scheduled intents that are not settled yet
+	dueEnd  int64 // when the last one that is was
 }
 
-func newBenchTally(count int) *benchTally {
-	return &benchTally{all: make(chan struct{}), add: func(int) {}, submits: make([]int64, count), ends: make([]int64, count), left: count}
+func newBenchTally(count, due int) *benchTally {
+	return &benchTally{all: make(chan struct{}), add: func(int) {}, submits: make([]int64, count), ends: make([]int64, count), left: count, due: due}
 }
 
 // show has every further end told.
@@ -167,8 +169,11 @@ func (t *benchTally) take(r benchReport) {
 		}
 		more++
 	}
-	t.add(more)
-	if t.left -= more; t.left == 0 && more > 0 {
+	t.add(more + r.Due)
+	t.left -= more
+	t.due -= r.Due
+	t.dueEnd = max(t.dueEnd, r.DueEnd)
+	if t.left == 0 && t.due == 0 && more+r.Due > 0 {
 		close(t.all)
 	}
 }

@@ -17,17 +17,20 @@ import (
 // benchRecorder stands at the seams of a route and notes when what happened. It keeps no more than what is under way: its
 // memory counts as the relayer's.
 type benchRecorder struct {
-	prefix string
-	first  atomic.Int64
+	prefix    string
+	scheduled string // begins the ids of scheduled intents
+	first     atomic.Int64
 
 	mu      sync.Mutex
 	slots   map[int64]string // ids by slot, where attempts are not named by their intent
 	submits map[string]int64 // when, by id
 	done    []benchDone
+	due     int   // scheduled intents that came to their end
+	dueEnd  int64 // when the last of them did
 }
 
 func newBenchRecorder(tag string) *benchRecorder {
-	return &benchRecorder{prefix: "bench-" + tag + "-", slots: map[int64]string{}, submits: map[string]int64{}}
+	return &benchRecorder{prefix: "bench-" + tag + "-", scheduled: scheduledPrefix(tag), slots: map[int64]string{}, submits: map[string]int64{}}
 }
 
 // seams has the recorder stand everywhere, and with sender none at the sender's place.
@@ -58,9 +61,9 @@ func (r *benchRecorder) seams(sender, mode string) seams {
 func (r *benchRecorder) report() benchReport {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	done := r.done
-	r.done = nil
-	return benchReport{First: r.first.Load(), Done: done}
+	done, due := r.done, r.due
+	r.done, r.due = nil, 0
+	return benchReport{First: r.first.Load(), Done: done, Due: due, DueEnd: r.dueEnd}
 }
 
 // number is an intent's, or false for one that is not the bench's.
@@ -98,6 +101,7 @@ func (r *benchRecorder) wrote(in intents.Intent) {
 	}
 	n, ok := r.number(in.ID)
 	if !ok {
+		r.wroteDue(in)
 		return
 	}
 	d := benchDone{N: n, Settled: in.State == intents.Settled, End: time.Now().UnixNano()}
@@ -107,6 +111,19 @@ func (r *benchRecorder) wrote(in intents.Intent) {
 	delete(r.submits, in.ID)
 	delete(r.slots, in.Slot.ID)
 	r.done = append(r.done, d)
+}
+
+// wroteDue counts a scheduled intent.
+func (r *benchRecorder) wroteDue(in intents.Intent) {
+	if !strings.HasPrefix(in.ID, r.scheduled) || in.State != intents.Settled {
+		return
+	}
+	now := time.Now().UnixNano()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.submits, in.ID)
+	r.due++
+	r.dueEnd = max(r.dueEnd, now)
 }
 
 // timedHandler notes the first delivery.

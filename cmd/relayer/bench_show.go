@@ -27,6 +27,8 @@ type benchView struct {
 	Concurrency  int     `json:"concurrency"`
 	Rate         float64 `json:"rate"` // 0: all were published before the start
 	Preload      int     `json:"preload"`
+	Scheduled    int     `json:"scheduled"`
+	DueSeconds   float64 `json:"scheduled_seconds"` // until the last of those was settled
 	Latency      bool    `json:"latency"`
 }
 
@@ -63,18 +65,21 @@ func (b *bench) view() benchView {
 	if start.IsZero() {
 		start = time.Unix(0, t.first)
 	}
-	took := time.Unix(0, slices.Max(t.ends)).Sub(start)
+	took, all := time.Unix(0, slices.Max(t.ends)).Sub(start), float64(b.count+c.Scheduled)
 	v := benchView{
 		Intents: b.count, Settled: t.settled, Seconds: round(took.Seconds(), 3), Sender: c.Sender, Mode: c.Mode,
 		Processes: c.Processes, Concurrency: c.Concurrency, Rate: c.Rate, Preload: c.Preload, Latency: c.Latency,
 		PerSecond:        round(float64(t.settled)/took.Seconds(), 1),
-		CommitsPerIntent: round(float64(b.usage.Commits)/float64(b.count), 4),
-		WALPerIntent:     round(float64(b.usage.WAL)/float64(b.count), 1),
+		CommitsPerIntent: round(float64(b.usage.Commits)/all, 4),
+		WALPerIntent:     round(float64(b.usage.WAL)/all, 1),
 		PublishToSubmit:  tailOf(b.lates(start, t.submits)), PublishToSettled: tailOf(b.lates(start, t.ends)),
+	}
+	if v.Scheduled = c.Scheduled; v.Scheduled > 0 {
+		v.DueSeconds = round(time.Unix(0, t.dueEnd).Sub(start).Seconds(), 3)
 	}
 	for _, h := range b.crew {
 		v.PeakRSS += float64(h.last.RSS) / (1 << 20)
-		v.CPUPerIntent += float64(h.last.CPU.Microseconds()) / float64(b.count)
+		v.CPUPerIntent += float64(h.last.CPU.Microseconds()) / all
 	}
 	v.PeakRSS, v.CPUPerIntent = round(v.PeakRSS, 1), round(v.CPUPerIntent, 1)
 	return v
@@ -117,6 +122,9 @@ func (v benchView) text(w io.Writer) {
 	fmt.Fprintf(w, "sender %s, mode %s, concurrency %d, processes %d, %s\n\n", v.Sender, v.Mode, v.Concurrency, v.Processes, load)
 	t := newTable(w)
 	t.row("settled", fmt.Sprintf("%d of %d in %.2fs", v.Settled, v.Intents, v.Seconds))
+	if v.Scheduled > 0 {
+		t.row("scheduled", fmt.Sprintf("%d settled in %.2fs", v.Scheduled, v.DueSeconds))
+	}
 	t.row("throughput", fmt.Sprintf("%.0f/s", v.PerSecond))
 	t.row("publish to submit", v.PublishToSubmit.String())
 	t.row("publish to settled", v.PublishToSettled.String())

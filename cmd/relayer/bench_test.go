@@ -64,6 +64,16 @@ func TestBench(t *testing.T) {
 	}
 }
 
+// TestBenchScheduled: what is scheduled is settled besides, by the sweeper alone.
+func TestBenchScheduled(t *testing.T) {
+	t.Parallel()
+	v := benched(t, "--rate", "50", "--intents", "50", "--scheduled", "300")
+	sane(t, v, 50)
+	if v.Scheduled != 300 || v.DueSeconds <= 0 {
+		t.Errorf("%d scheduled ones settled in %v s", v.Scheduled, v.DueSeconds)
+	}
+}
+
 func TestBenchSenders(t *testing.T) {
 	t.Parallel()
 	sane(t, benched(t, "--intents", "200", "--sender", "webhook", "--concurrency", "32"), 200)

@@ -85,7 +85,7 @@ func (c *benchWorker) work(ctx context.Context, p *process, r *benchRecorder, sa
 		if up := p.routes[0].consumer.Health() == nil; up && !connected {
 			connected, report.Connected = true, true
 		}
-		if report.Connected || len(report.Done) > 0 {
+		if report.Connected || len(report.Done) > 0 || report.Due > 0 {
 			if err := say.tell(report); err != nil {
 				return err // the bench is gone
 			}

@@ -44,8 +44,8 @@ func (s *Store) Sweep(ctx context.Context, route string, most int) ([]intents.In
 	return out, nil
 }
 
-var unseenIntents = reading(`select i.* from intents i join unnest($1::bigint[], $2::int[], $3::timestamptz[]) u(key, version, due_at)
- on i.key = u.key and i.version = u.version and i.due_at = u.due_at and i.due_at > clock_timestamp()`)
+const unseenIntents = `select i.key from intents i join unnest($1::bigint[], $2::int[], $3::timestamptz[]) u(key, version, due_at)
+ on i.key = u.key and i.version = u.version and i.due_at = u.due_at and i.due_at > clock_timestamp()`
 
 // Waiting returns those of the given intents that nobody has looked at since: version and due_at are unchanged and due_at
 // has not passed.
@@ -56,11 +56,15 @@ func (s *Store) Waiting(ctx context.Context, ins []intents.Intent) ([]intents.In
 		c[1].int4(in.Version)
 		c[2].time(in.DueAt)
 	}
-	rows, err := load(ctx, s.pool, nil, unseenIntents, c.args()...)
+	unseen, err := all[int64](ctx, s, unseenIntents, c.args()...)
 	if err != nil {
-		return nil, ofPool(err)
+		return nil, err
 	}
-	return plain(rows), nil
+	waits := make(map[int64]bool, len(unseen))
+	for _, key := range unseen {
+		waits[key] = true
+	}
+	return slices.DeleteFunc(slices.Clone(ins), func(in intents.Intent) bool { return !waits[in.Key] }), nil
 }
 
 // plain gives the intents of rows.

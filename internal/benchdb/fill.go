@@ -2,7 +2,9 @@ package benchdb
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"strings"
 )
 
 // settled is a settled intent with a key slot as the plain path leaves it: four events, one attempt of 120 bytes, one entry.
@@ -29,6 +31,17 @@ var end = []string{
 	`select setval('relayer_keys', (select max(key) from intents))`,
 }
 
+// scheduled is an authorized intent that came due in the minute before, with its two events, for the keys from $1 to $2.
+// Nobody has published it.
+var scheduled = []string{
+	`insert into intents (key, id, route, account, destination, asset, amount, not_before, state, version, created_at, changed_at, try_at, due_at)
+	 select n, $3 || n, 'bench', format('acct_%s', n % 100), '0x52908400098527886E0F7030069857D2E4169EE7', 'ETH', 1000 + n % 1000,
+	  t, 2, 2, now(), now(), t, t
+	 from generate_series($1::bigint, $2::bigint) n, lateral (select now() - random() * interval '1 minute') l(t)`,
+	`insert into intent_events (intent, version, n, at, kind, from_state, to_state, actor)
+	 select i, v, 0, now(), 1, v - 1, v, 'bench' from generate_series($1::bigint, $2::bigint) i, generate_series(1, 2) v`,
+}
+
 // chunk is how many rows of intents are made in one transaction.
 const chunk = 50_000
 
@@ -40,22 +53,42 @@ func (d *DB) Fill(ctx context.Context, rows int, did func(more int)) error {
 		return err
 	}
 	defer db.Close()
-	for from := 1; from <= rows; from += chunk {
-		to := min(from+chunk-1, rows)
-		for _, query := range settled {
-			if _, err := db.ExecContext(ctx, query, from, to); err != nil {
-				return fmt.Errorf("fill: %w", err)
-			}
-		}
-		did(to - from + 1)
-	}
-	if rows == 0 {
-		return nil
+	if err := chunks(ctx, db, settled, 0, rows, did); err != nil || rows == 0 {
+		return err
 	}
 	for _, query := range end {
 		if _, err := db.ExecContext(ctx, query); err != nil {
 			return fmt.Errorf("fill: %w", err)
 		}
+	}
+	return nil
+}
+
+// Schedule makes intents that came due in the minute before, in a migrated database. Their ids are prefix and key.
+func (d *DB) Schedule(ctx context.Context, rows int, prefix string, did func(more int)) error {
+	db, err := open(d.DSN)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var last int
+	if err := db.QueryRowContext(ctx, "select setval('relayer_keys', nextval('relayer_keys') + $1) - $1", rows).Scan(&last); err != nil {
+		return fmt.Errorf("fill: %w", err)
+	}
+	return chunks(ctx, db, scheduled, last, rows, did, prefix)
+}
+
+// chunks runs queries for so many keys after the last one, some at a time.
+func chunks(ctx context.Context, db *sql.DB, queries []string, last, rows int, did func(more int), args ...any) error {
+	for from := last + 1; from <= last+rows; from += chunk {
+		to := min(from+chunk-1, last+rows)
+		for _, query := range queries {
+			n := strings.Count(query, "$3") // only ids need it
+			if _, err := db.ExecContext(ctx, query, append([]any{from, to}, args[:min(n, len(args))]...)...); err != nil {
+				return fmt.Errorf("fill: %w", err)
+			}
+		}
+		did(to - from + 1)
 	}
 	return nil
 }
