@@ -64,9 +64,9 @@ func relayer(t *testing.T) string {
 func TestRatio(t *testing.T) {
 	t.Parallel()
 	b := bench{round: []map[string]figure{
-		{"relayer": {PerSecond: 3000}, "row": {PerSecond: 1000}},
-		{"relayer": {PerSecond: 200}, "row": {PerSecond: 100}}, // slow
-		{"relayer": {PerSecond: 9000}, "row": {PerSecond: 1000}},
+		{"relayer": {PerSecond: 3000}, "row": {PerSecond: 1500}},
+		{"relayer": {PerSecond: 200}, "row": {PerSecond: 50}}, // slow
+		{"relayer": {PerSecond: 9000}, "row": {PerSecond: 3000}},
 	}}
 	if got := b.ratio("row"); got != 3 {
 		t.Errorf("the ratio is %v, want 3", got)

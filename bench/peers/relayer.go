@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -45,9 +45,11 @@ func environ() (env []string) {
 
 // output is what a process printed. When the context ends it is told to stop.
 func output(cmd *exec.Cmd) ([]byte, error) {
+	runtime.LockOSThread() // a child dies with the thread that started it
+	defer runtime.UnlockOSThread()
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for us
+	cmd.SysProcAttr = childAttr()
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = patience
 	out, err := cmd.Output()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -32,21 +31,15 @@ func (job) Kind() string { return "intent" }
 // jobWorker does what a job is to do.
 type jobWorker struct {
 	river.WorkerDefaults[job]
-	do   func(ctx context.Context, key int64) error
-	done atomic.Int64
-	all  chan struct{} // closed when so many are done
-	want int64
+	do    func(ctx context.Context, key int64) error
+	tally *tally
 }
 
 // Work works one job.
 func (w *jobWorker) Work(ctx context.Context, j *river.Job[job]) error {
-	if err := w.do(ctx, j.Args.Key); err != nil {
-		return err
-	}
-	if w.done.Add(1) == w.want {
-		close(w.all)
-	}
-	return nil
+	err := w.do(ctx, j.Args.Key)
+	w.tally.add(err)
+	return err
 }
 
 // riverRun is one run of River.
@@ -67,7 +60,7 @@ func openRiver(ctx context.Context, t task, conns int32, do func(ctx context.Con
 	if err != nil {
 		return nil, err
 	}
-	r := &riverRun{pool: pool, worker: &jobWorker{all: make(chan struct{}), want: int64(t.intents)}}
+	r := &riverRun{pool: pool, worker: &jobWorker{tally: newTally(t.intents)}}
 	r.worker.do = func(ctx context.Context, key int64) error { return do(ctx, pool, key) }
 	if err := r.setUp(ctx); err != nil {
 		pool.Close()
@@ -117,16 +110,12 @@ func (r *riverRun) work(ctx context.Context) (figure, error) {
 	if err := r.client.Start(ctx); err != nil {
 		return figure{}, err
 	}
-	select {
-	case <-r.worker.all:
-	case <-ctx.Done():
-		return figure{}, ctx.Err()
-	}
-	if err := r.completed(ctx); err != nil {
+	defer r.client.StopAndCancel(context.WithoutCancel(ctx)) // everything is done, or nobody wants it any more
+	if err := r.worker.tally.wait(ctx); err != nil {
 		return figure{}, err
 	}
-	f := w.figure(int(r.worker.want))
-	return f, r.client.Stop(ctx)
+	err := r.completed(ctx)
+	return w.figure(int(r.worker.tally.want)), err
 }
 
 const riverLeft = `select exists (select from river_job where state <> 'completed')`

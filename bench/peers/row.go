@@ -72,30 +72,27 @@ func consume(ctx context.Context, t task, topic string, r *rows) (figure, error)
 		return figure{}, err
 	}
 	c.SetLoggerLevel(nsq.LogLevelWarning)
-	h := &rowHandler{rows: r, ctx: ctx, want: int64(t.intents), end: make(chan error, 1)}
+	h := &rowHandler{ctx: ctx, rows: r, tally: newTally(t.intents)}
 	c.AddConcurrentHandlers(h, rowHandlers)
+	defer func() {
+		c.Stop()
+		<-c.StopChan
+	}()
 	if err := c.ConnectToNSQD(t.nsqd); err != nil {
 		return figure{}, err
 	}
-	select {
-	case err = <-h.end:
-	case <-ctx.Done():
-		err = ctx.Err()
+	if err := h.tally.wait(ctx); err != nil {
+		return figure{}, err
 	}
-	f := h.watch.Load().figure(t.intents)
-	c.Stop()
-	<-c.StopChan
-	return f, err
+	return h.watch.Load().figure(t.intents), nil
 }
 
 // rowHandler works one message at a time in each of its goroutines.
 type rowHandler struct {
+	ctx   context.Context // of the run; go-nsq gives none
 	rows  *rows
-	ctx   context.Context
 	watch atomic.Pointer[watch]
-	done  atomic.Int64
-	want  int64
-	end   chan error // told once of the end, or of the first error
+	tally *tally
 }
 
 // HandleMessage settles the intent of a message.
@@ -105,12 +102,7 @@ func (h *rowHandler) HandleMessage(m *nsq.Message) error {
 		h.watch.CompareAndSwap(nil, &w)
 	}
 	err := h.rows.settle(h.ctx, string(m.Body))
-	if err != nil || h.done.Add(1) == h.want {
-		select {
-		case h.end <- err:
-		default:
-		}
-	}
+	h.tally.add(err)
 	return err
 }
 
