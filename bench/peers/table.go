@@ -9,6 +9,7 @@ import (
 
 // print prints the table and, last, the line of ratios.
 func (b *bench) print() error {
+	fmt.Fprintln(b.out)
 	t := tabwriter.NewWriter(b.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "\twhat\ta second, each round\tmedian\tours to it\tclient CPU each\n")
 	var line []string
