@@ -77,7 +77,7 @@ func TestRatio(t *testing.T) {
 func TestChosen(t *testing.T) {
 	t.Parallel()
 	for only, want := range map[string]string{
-		"":               "relayer,row,river-noop,river-updates,postgres",
+		"":               "relayer,row,river-noop,river-updates,postgres,store",
 		"postgres":       "relayer,postgres",
 		"postgres,row":   "relayer,postgres,row",
 		"row,relayer":    "error",
@@ -99,7 +99,7 @@ func TestChosen(t *testing.T) {
 // TestOrder: what the first side leaves behind, or finds warm, is another's burden in the next round.
 func TestOrder(t *testing.T) {
 	t.Parallel()
-	for round, want := range []string{"row,river-noop,river-updates,postgres", "postgres,river-updates,river-noop,row", names(peers)} {
+	for round, want := range []string{names(peers), "store,postgres,river-updates,river-noop,row", names(peers)} {
 		if got := names(order(peers, round)); got != want {
 			t.Errorf("round %d: %s, want %s", round, got, want)
 		}

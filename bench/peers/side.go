@@ -16,12 +16,16 @@ type side struct {
 // ours is run as the program that it is; see relayer.go.
 var ours = side{name: "relayer", title: "relayer bench --concurrency 1024", share: 1}
 
-// peers are the others, in the order of the last line. Each works in a process of its own.
+// promised is how many of the peers the last line tells of.
+const promised = 4
+
+// peers are the others; the first four in the order of the last line. Each works in a process of its own.
 var peers = []side{
 	{"row", "go-nsq and sqlx, row by row", 10, workRow},
 	{"river-noop", "River, jobs that do nothing", 1, workRiverNoop},
 	{"river-updates", "River, two row updates in each job", 10, workRiverUpdates},
-	{"postgres", "the same statements, without NSQ and engine", 1, workPostgres},
+	{"postgres", "the same statements sent to Postgres again, byte by byte", 1, workPostgres},
+	{"store", "the relayer's store, without NSQ and engine", 1, workStore},
 }
 
 func find(name string) (side, bool) {
@@ -43,4 +47,9 @@ type task struct {
 type figure struct {
 	PerSecond float64 `json:"per_second"`
 	CPU       float64 `json:"cpu_us"` // of the process that did the work, microseconds for each; servers not counted
+}
+
+// named says whether the last line tells of it.
+func (s side) named() bool {
+	return slices.ContainsFunc(peers[:promised], func(p side) bool { return p.name == s.name })
 }

@@ -17,7 +17,9 @@ func (b *bench) print() error {
 		ratio := "1.00"
 		if i > 0 {
 			ratio = fmt.Sprintf("%.2f", b.ratio(s.name))
-			line = append(line, s.name+" "+ratio)
+			if s.named() {
+				line = append(line, s.name+" "+ratio)
+			}
 		}
 		rates := b.rates(s.name)
 		fmt.Fprintf(t, "%s\t%s\t%s\t%.0f\t%s\t%.0f us\n", s.name, s.title, list(rates), median(rates), ratio, median(b.each(s.name, cpu)))
