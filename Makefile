@@ -7,10 +7,11 @@ SEEDS  ?= 100000
 DURATION ?= 10m
 PARALLEL ?= 4
 STATIC := $(GO) run -modfile=tools/go.mod honnef.co/go/tools/cmd/staticcheck
+PEERSTATIC := $(GO) run -modfile=../../tools/go.mod honnef.co/go/tools/cmd/staticcheck
 
 .PHONY: help
 help: ## show this
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: dev
 dev: build postgres ## everything on this machine, money moving: make dev ARGS='--intents 50 --exit'
@@ -20,6 +21,7 @@ dev: build postgres ## everything on this machine, money moving: make dev ARGS='
 test: postgres faults ## every test, against real parts it starts itself
 	$(GO) test -race -shuffle=on -parallel $(PARALLEL) -timeout 20m ./...
 	$(GO) test -timeout 10m ./relayer/simtest
+	cd bench/peers && $(GO) test -race -shuffle=on -timeout 10m ./...
 
 .PHONY: check
 check: ## format, vet, modernizers, staticcheck, tidiness
@@ -28,6 +30,7 @@ check: ## format, vet, modernizers, staticcheck, tidiness
 	$(GO) fix -diff ./...
 	$(GO) mod tidy -diff
 	$(STATIC) ./...
+	cd bench/peers && $(GO) vet ./... && $(GO) fix -diff ./... && $(GO) mod tidy -diff && $(PEERSTATIC) ./...
 
 .PHONY: lint
 lint: check ## the same as check
@@ -58,6 +61,11 @@ bench: postgres ## the benchmarks of all packages
 .PHONY: bench-evm
 bench-evm: postgres ## the relayer against a bare loop of eth_sendRawTransaction, on one node
 	@$(GO) run ./cmd/bench-evm $(ARGS)
+
+.PHONY: bench-peers
+bench-peers: build postgres ## the relayer against River, a row by row consumer, and its own store alone
+	@cd bench/peers && $(GO) build -o ../../bin/bench-peers .
+	@bin/bench-peers $(ARGS)
 
 .PHONY: postgres
 postgres: ## install a Postgres server, if there is none
