@@ -181,7 +181,7 @@ func (m *monitor) leaves(by *actor, called time.Time, a intents.Attempt) {
 	if d := by.d; d != nil {
 		ran := called.Sub(d.asked)
 		m.wants(d.wrote, "%s sends %s without a claim", by.name, b.id)
-		m.wants(ran < m.s.cfg.Term()-ownMargin, "%s sends %s after its claim ran %s", by.name, b.id, ran)
+		m.wants(ran < m.believed(), "%s sends %s after its claim ran %s", by.name, b.id, ran)
 	}
 	m.wants(m.stored(a), "bytes leave that are not stored: %s", a.Bytes)
 	if !b.pays() {
@@ -210,6 +210,11 @@ func (m *monitor) strange(b payload) {
 
 // ownMargin is how long before its end an owner stops believing in its claim, as design.md has it.
 const ownMargin = 5 * time.Second
+
+// believed is how long an owner may think that its claim runs, by the slowest clock.
+func (m *monitor) believed() time.Duration {
+	return time.Duration(float64(m.s.cfg.Term()-ownMargin) / (1 - mostRate))
+}
 
 // stored says whether these very bytes are those of an attempt in the database.
 func (m *monitor) stored(a intents.Attempt) bool {
