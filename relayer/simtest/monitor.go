@@ -57,7 +57,7 @@ func (m *monitor) moved(was, in intents.Intent) {
 	m.wants(!was.State.Final() || was.State == intents.Failed && in.State == intents.Settled, "I3: %s left %s for %s", id, was.State, in.State)
 	switch in.State {
 	case intents.Settled:
-		m.wants(n == 1 && beyond, "I3: %s is settled, and was paid %d times (beyond recall: %v)", id, n, beyond)
+		m.wants(n == 1 && beyond || n == 0 && m.foreign(in), "I3: %s is settled, and was paid %d times (beyond recall: %v)", id, n, beyond)
 	case intents.Failed, intents.Canceled:
 		m.dead(in, n)
 	case intents.Authorized:
@@ -226,21 +226,6 @@ func (m *monitor) stored(a intents.Attempt) bool {
 	return false
 }
 
-// told judges what a process wrote about a call. A fact is believed whoever brings it; a permission only from who holds
-// the claim.
-func (m *monitor) told(was intents.Intent, cl intents.Claimed, r intents.Result) {
-	in := m.last[cl.Intent.ID]
-	if _, pruned := m.s.db.tombs[in.ID]; pruned {
-		return
-	}
-	if r.Verdict == intents.Accepted || r.Verdict == intents.Done {
-		m.wants(in.State != intents.Settling && in.State != intents.Authorized, "law C: %s is %s after %s", in.ID, in.State, r.Verdict)
-		return
-	}
-	m.wants(in.Version == was.Version || was.ClaimID == cl.Intent.ClaimID, "law C: %s moved by %s of claim %s, under claim %s",
-		in.ID, r.Verdict, cl.Intent.ClaimID, was.ClaimID)
-}
-
 // paid judges an effect.
 func (m *monitor) paid(id string) {
 	n, _ := m.s.recipient.effects(id)
@@ -281,7 +266,7 @@ func (m *monitor) ended(id string) {
 	n, beyond := m.s.recipient.effects(id)
 	switch {
 	case in.State == intents.Settled:
-		m.wants(n == 1 && beyond, "I1: %s ended settled, and was paid %d times", id, n)
+		m.wants(n == 1 && beyond || n == 0 && m.foreign(in), "I1: %s ended settled, and was paid %d times", id, n)
 	case in.State == intents.NeedsReview:
 		m.wants(n <= 1, "I1: %s stands in review, and was paid %d times", id, n)
 	default:
