@@ -99,6 +99,8 @@ func fail(in Intent, o Order, now time.Time) (Change, error) {
 		return stay(in), &TransitionError{ID: in.ID, From: in.State, To: Failed}
 	case in.Alive(o.Seen):
 		return stay(in), &OrderError{Why: "its bytes may still take effect: nothing has used slot " + in.Slot.String() + " beyond recall", Way: "cancel"}
+	case o.Seen.underWay(in):
+		return stay(in), &OrderError{Why: "the other side has it (" + o.Seen.Fact.String() + ") and may still do it: wait"}
 	}
 	return move(in, Failed, ReasonOperator, o.Actor, now), nil
 }
@@ -162,6 +164,11 @@ func (in Intent) Alive(o Observation) bool {
 func (o Observation) ends(in Intent) bool {
 	over := o.Fact == Final || o.Fact == Reverted || o.Fact == Dead && o.No == 0
 	return over && o.Slot.ID == in.Slot.ID && o.Of >= in.Stored
+}
+
+// underWay says whether an observation shows that the other side has the intent's payment and has not ended it.
+func (o Observation) underWay(in Intent) bool {
+	return (o.Fact == Pending || o.Fact == Included) && o.Slot.ID == in.Slot.ID
 }
 
 // MayTakeOver says whether a worker may claim the intent again, to send the bytes stored: they may be sent again, or a

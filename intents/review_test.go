@@ -23,6 +23,11 @@ func seen(f intents.Fact, no int) intents.Observation {
 	return intents.Observation{Slot: intents.Slot{ID: 9}, No: no, Of: 1, Fact: f}
 }
 
+// keySeen is an observation of the slot of a row that has a key.
+func keySeen(f intents.Fact) intents.Observation {
+	return intents.Observation{Slot: intents.Slot{ID: 1}, No: 1, Of: 1, Fact: f}
+}
+
 func twice(o *intents.Order)       { o.MayPayTwice = true }
 func own(o *intents.Order)         { o.Own = true }
 func proved(o *intents.Order)      { o.Proved = true }
@@ -53,12 +58,16 @@ func TestResolve(t *testing.T) {
 		"settle, its bytes live":       {row(intents.NeedsReview, counterSlot(1)), ordered(intents.Settle), none, "cancel"},
 		"settle, its bytes live, insist": {
 			row(intents.NeedsReview, counterSlot(1)), ordered(intents.Settle, proved, unconfirmed), none, "cancel"},
-		"settle by its own bytes":           {row(intents.NeedsReview, counterSlot(1)), ordered(intents.Settle, own), intents.Settled, ""},
-		"settle, its number used":           {row(intents.NeedsReview, counterSlot(1)), ordered(intents.Settle, asSeen(seen(intents.Dead, 0))), intents.Settled, ""},
-		"settle, no bytes":                  {row(intents.NeedsReview, counterSlot(0)), ordered(intents.Settle), intents.Settled, ""},
-		"settle what failed":                {row(intents.Failed), ordered(intents.Settle, unconfirmed), none, ""},
-		"settle what failed, proved":        {row(intents.Failed), ordered(intents.Settle, proved), intents.Settled, ""},
-		"fail, key":                         {row(intents.NeedsReview), ordered(intents.Fail), intents.Failed, ""},
+		"settle by its own bytes":          {row(intents.NeedsReview, counterSlot(1)), ordered(intents.Settle, own), intents.Settled, ""},
+		"settle, its number used":          {row(intents.NeedsReview, counterSlot(1)), ordered(intents.Settle, asSeen(seen(intents.Dead, 0))), intents.Settled, ""},
+		"settle, no bytes":                 {row(intents.NeedsReview, counterSlot(0)), ordered(intents.Settle), intents.Settled, ""},
+		"settle what failed":               {row(intents.Failed), ordered(intents.Settle, unconfirmed), none, ""},
+		"settle what failed, proved":       {row(intents.Failed), ordered(intents.Settle, proved), intents.Settled, ""},
+		"fail, key":                        {row(intents.NeedsReview), ordered(intents.Fail), intents.Failed, ""},
+		"fail, key, the other side has it": {row(intents.NeedsReview), ordered(intents.Fail, asSeen(keySeen(intents.Pending))), none, ""},
+		"fail, key, not beyond recall":     {row(intents.NeedsReview), ordered(intents.Fail, asSeen(keySeen(intents.Included))), none, ""},
+		"fail, key, another slot was seen": {row(intents.NeedsReview),
+			ordered(intents.Fail, asSeen(intents.Observation{Slot: intents.Slot{ID: 8}, No: 1, Of: 1, Fact: intents.Pending})), intents.Failed, ""},
 		"fail, bytes live (case 63)":        {row(intents.NeedsReview, counterSlot(1)), ordered(intents.Fail, unconfirmed, twice), none, "cancel"},
 		"fail, bytes wait":                  {row(intents.NeedsReview, counterSlot(1)), ordered(intents.Fail, asSeen(seen(intents.Pending, 1))), none, "cancel"},
 		"fail, one of several dead":         {row(intents.NeedsReview, counterSlot(2)), ordered(intents.Fail, asSeen(seen(intents.Dead, 1))), none, "cancel"},

@@ -18,7 +18,7 @@ func (w *Worker) carry(j *job, c intents.Claimed, t term, p *Permit) Disposition
 		w.log.ErrorContext(j.work, "bytes not stored, left", "intent", c.Intent.ID, "err", err)
 		return Leave()
 	case a.Bytes == nil: // r says why
-	case j.work.Err() != nil || !t.ours(time.Now()):
+	case j.work.Err() != nil || !t.ours(w.cfg.Now()):
 		r = intents.Result{Verdict: intents.NotSent, After: time.Second}
 	default:
 		r = w.submit(j, a, p)

@@ -50,7 +50,7 @@ func (w *Worker) claim(j *job, c intents.Claim, p *Permit) (out Disposition, mov
 	if j.over() {
 		return Requeue(0), false
 	}
-	t := term{asked: time.Now(), length: w.cfg.Term()}
+	t := term{asked: w.cfg.Now(), length: w.cfg.Term()}
 	claimed, err := w.ask(j, c)
 	if err != nil {
 		w.unslotted(c, err)

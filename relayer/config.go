@@ -40,6 +40,7 @@ type Config struct {
 	ObserveEvery time.Duration // Default 1s
 	ObserveMost  int           // slots in one look. Default 500
 
+	Now    func() time.Time                  // the process's clock, wall and monotonic, for claims and ages. Default: time.Now
 	Jitter func(time.Duration) time.Duration // spreads waits, and shortens none. Default: up to a quarter more
 	Logger *slog.Logger                      // Default: none
 }
@@ -75,6 +76,9 @@ func (c Config) WithDefaults() Config {
 	c.ObserveMost = cmp.Or(c.ObserveMost, DefaultObserveMost)
 	c.Weight = cmp.Or(c.Weight, 1)
 	c.Owner = cmp.Or(c.Owner, "relayer")
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	if c.Jitter == nil {
 		c.Jitter = upToAQuarterMore
 	}

@@ -27,14 +27,14 @@ func (w *Worker) read(j *job) (intents.Message, Disposition, bool) {
 		m.Route, m.Actor = w.cfg.Route, w.cfg.Owner
 		return m, Disposition{}, true
 	}
-	if _, newer := errors.AsType[*intents.NewerError](err); newer && j.age() < newerPatience {
+	if _, newer := errors.AsType[*intents.NewerError](err); newer && w.age(j) < newerPatience {
 		return m, Requeue(w.cfg.Jitter(newerDelay)), false
 	}
 	return m, w.bury(j, deadReason(err), err), false
 }
 
-// age is how long ago the message was published.
-func (j *job) age() time.Duration { return time.Since(j.d.Published) }
+// age is how long ago the message was published, by our clock less that of its nsqd.
+func (w *Worker) age(j *job) time.Duration { return w.cfg.Now().Sub(j.d.Published) }
 
 // panicError is a panic where one body or one attempt is at fault, not the process.
 type panicError struct{ v any }
@@ -105,7 +105,7 @@ func (w *Worker) take(j *job, m intents.Message) (intents.Intent, Disposition, b
 		return in, w.bury(j, reason, err), false
 	}
 	if errors.Is(err, intents.ErrNotFound) {
-		if j.age() < unknownPatience {
+		if w.age(j) < unknownPatience {
 			return in, Requeue(w.cfg.Jitter(unknownDelay)), false
 		}
 		return in, w.bury(j, intents.DeadUnknown, err), false

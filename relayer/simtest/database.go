@@ -17,6 +17,7 @@ type rows interface {
 	relayer.Desk
 	relayer.Witness
 	relayer.Due
+	Resolve(ctx context.Context, id string, o intents.Order) (intents.Intent, bool, error) // as relayer review does
 }
 
 // database is the truth: the model store, with a clock of its own, tombstones, and commits that are still on their way.
@@ -178,4 +179,15 @@ func (d *database) Sweep(ctx context.Context, route string, most int) ([]intents
 	ins, err := d.Store.Sweep(ctx, route, most)
 	d.wrote("sweep")
 	return ins, err
+}
+
+// Resolve carries out a person's order under lock.
+func (d *database) Resolve(ctx context.Context, id string, o intents.Order) (intents.Intent, bool, error) {
+	d.lock()
+	if t, pruned := d.tombs[id]; pruned {
+		return t.in, false, intents.ErrNotFound
+	}
+	in, again, err := d.Store.Resolve(ctx, id, o)
+	d.wrote("resolve " + string(o.Verb))
+	return in, again, err
 }

@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -175,4 +176,27 @@ func (f face) Sweep(ctx context.Context, route string, most int) ([]intents.Inte
 // Waiting tells what nobody looked at.
 func (f face) Waiting(ctx context.Context, ins []intents.Intent) ([]intents.Intent, error) {
 	return direct(ctx, f, "waiting", "", func() ([]intents.Intent, error) { return f.p.rows.Waiting(ctx, ins) })
+}
+
+// read gives an intent and its bytes to a person.
+func (f face) read(ctx context.Context, id string) (intents.Watch, error) {
+	return direct(ctx, f, "read", id, func() (intents.Watch, error) {
+		if _, pruned := f.p.s.db.tombs[id]; pruned {
+			return intents.Watch{}, intents.ErrNotFound
+		}
+		in, err := f.p.s.db.Get(ctx, id)
+		as, err2 := f.p.s.db.Attempts(ctx, id)
+		return intents.Watch{Intent: in, Slot: in.Slot, Attempts: as}, errors.Join(err, err2)
+	})
+}
+
+// Resolve carries out a person's order; again: this very one was carried out before.
+func (f face) Resolve(ctx context.Context, id string, o intents.Order) (again bool, err error) {
+	return direct(ctx, f, "resolve", id+" "+string(o.Verb), func() (bool, error) {
+		f.p.s.db.lock()
+		was := f.p.s.monitor.last[id]
+		_, again, err := f.p.rows.Resolve(ctx, id, o)
+		f.p.s.monitor.ordered(was, o, again)
+		return again, err
+	})
 }

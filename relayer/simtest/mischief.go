@@ -18,7 +18,7 @@ func (s *sim) pranks() []prank {
 		{"process killed", s.killOne}, {"process frozen", s.freezeOne}, {"process drained", s.drainOne},
 		{"nsqd crashes", s.crashQueue}, {"nsqd restarts", s.restartQueue}, {"message twice", s.repeatMessage},
 		{"message lost", s.loseMessage}, {"finished message again", s.reviveMessage}, {"strange body", s.strangeBody},
-		{"recipient is mute", s.silence}, {"database clock jumps", s.jump}, {"route paused", s.pauseRoute}, {"state of a newer version", s.showNewer},
+		{"recipient is mute", s.silence}, {"database clock jumps", s.jump}, {"process clock set", s.setClock}, {"route paused", s.pauseRoute}, {"state of a newer version", s.showNewer},
 		{"operator cancels", s.cancelOne}, {"operator authorizes", s.authorizeOne}, {"operator prunes", s.pruneOne},
 		{"stranger uses the key", s.intrude}, {"operator looks", s.lookOne}, {"operator sends again", s.sendAgain}, {"operator bumps", s.bumpOne},
 		{"operator cancels in slot", s.dropOne},
@@ -33,7 +33,7 @@ func (s *sim) mischief() bool {
 	all := s.pranks()
 	if s.scene.kind == chained { // elsewhere these two cannot be played
 		for range 3 {
-			all = append(all, all[len(all)-2:]...)
+			all = append(all, prank{"operator bumps", s.bumpOne}, prank{"operator cancels in slot", s.dropOne})
 		}
 	}
 	for range 3 { // many can be played only now and then
@@ -102,9 +102,9 @@ func (s *sim) freezeOne() bool {
 		return false
 	}
 	p, d := m.p, s.between(time.Second, 4*time.Minute)
-	p.frozen = true
+	p.freeze()
 	s.note("%s stands still for %s", p.name, d)
-	s.after(d, p.name+" goes on", func() { p.frozen = false })
+	s.after(d, p.name+" goes on", p.thaw)
 	return true
 }
 
@@ -256,7 +256,7 @@ func (s *sim) quiet() {
 			s.boot(m)
 		case m.p.draining:
 		default:
-			m.p.frozen = false
+			m.p.thaw()
 		}
 	}
 	if s.scene.enforced {

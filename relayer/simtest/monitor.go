@@ -57,7 +57,7 @@ func (m *monitor) moved(was, in intents.Intent) {
 	m.wants(!was.State.Final() || was.State == intents.Failed && in.State == intents.Settled, "I3: %s left %s for %s", id, was.State, in.State)
 	switch in.State {
 	case intents.Settled:
-		m.wants(n == 1 && beyond, "I3: %s is settled, and was paid %d times (beyond recall: %v)", id, n, beyond)
+		m.wants(n == 1 && beyond || n == 0 && m.foreign(in), "I3: %s is settled, and was paid %d times (beyond recall: %v)", id, n, beyond)
 	case intents.Failed, intents.Canceled:
 		m.dead(in, n)
 	case intents.Authorized:
@@ -181,7 +181,7 @@ func (m *monitor) leaves(by *actor, called time.Time, a intents.Attempt) {
 	if d := by.d; d != nil {
 		ran := called.Sub(d.asked)
 		m.wants(d.wrote, "%s sends %s without a claim", by.name, b.id)
-		m.wants(ran < m.s.cfg.Term()-ownMargin, "%s sends %s after its claim ran %s", by.name, b.id, ran)
+		m.wants(ran < m.believed(), "%s sends %s after its claim ran %s", by.name, b.id, ran)
 	}
 	m.wants(m.stored(a), "bytes leave that are not stored: %s", a.Bytes)
 	if !b.pays() {
@@ -211,6 +211,11 @@ func (m *monitor) strange(b payload) {
 // ownMargin is how long before its end an owner stops believing in its claim, as design.md has it.
 const ownMargin = 5 * time.Second
 
+// believed is how long an owner may think that its claim runs, by the slowest clock.
+func (m *monitor) believed() time.Duration {
+	return time.Duration(float64(m.s.cfg.Term()-ownMargin) / (1 - mostRate))
+}
+
 // stored says whether these very bytes are those of an attempt in the database.
 func (m *monitor) stored(a intents.Attempt) bool {
 	for _, at := range m.s.db.kept[a.Slot.ID] {
@@ -219,21 +224,6 @@ func (m *monitor) stored(a intents.Attempt) bool {
 		}
 	}
 	return false
-}
-
-// told judges what a process wrote about a call. A fact is believed whoever brings it; a permission only from who holds
-// the claim.
-func (m *monitor) told(was intents.Intent, cl intents.Claimed, r intents.Result) {
-	in := m.last[cl.Intent.ID]
-	if _, pruned := m.s.db.tombs[in.ID]; pruned {
-		return
-	}
-	if r.Verdict == intents.Accepted || r.Verdict == intents.Done {
-		m.wants(in.State != intents.Settling && in.State != intents.Authorized, "law C: %s is %s after %s", in.ID, in.State, r.Verdict)
-		return
-	}
-	m.wants(in.Version == was.Version || was.ClaimID == cl.Intent.ClaimID, "law C: %s moved by %s of claim %s, under claim %s",
-		in.ID, r.Verdict, cl.Intent.ClaimID, was.ClaimID)
 }
 
 // paid judges an effect.
@@ -276,7 +266,7 @@ func (m *monitor) ended(id string) {
 	n, beyond := m.s.recipient.effects(id)
 	switch {
 	case in.State == intents.Settled:
-		m.wants(n == 1 && beyond, "I1: %s ended settled, and was paid %d times", id, n)
+		m.wants(n == 1 && beyond || n == 0 && m.foreign(in), "I1: %s ended settled, and was paid %d times", id, n)
 	case in.State == intents.NeedsReview:
 		m.wants(n <= 1, "I1: %s stands in review, and was paid %d times", id, n)
 	default:

@@ -140,6 +140,9 @@ func (s *sim) further(id, name string, kind intents.Kind) bool {
 // have paid, since others wait for its number.
 func (s *sim) tend() {
 	s.allow()
+	if s.chance(0.5) {
+		s.review()
+	}
 	for _, id := range s.ids() {
 		if s.monitor.last[id].State == intents.NeedsReview && !s.rebroadcast(id) {
 			s.further(id, "cancels in slot", intents.Cancel)

@@ -28,7 +28,7 @@ func (s *sim) play() Outcome {
 		s.finish()
 	}
 	s.tearDown()
-	return Outcome{Violation: s.monitor.failed, Trace: s.trace, Faults: s.faults, Steps: s.steps, Ended: s.ended(), Lasted: time.Since(epoch)}
+	return Outcome{Violation: s.monitor.failed, Trace: s.trace, Faults: s.faults, Decided: s.decided, Steps: s.steps, Ended: s.ended(), Lasted: time.Since(epoch)}
 }
 
 func (s *sim) setUp() {
@@ -79,6 +79,7 @@ func (s *sim) step() bool {
 	case len(gates) > 0 && !s.calm && s.chance(s.scene.hasty):
 		s.pause(gates)
 	case !s.calm && s.chance(s.malice()) && s.mischief():
+	case !s.calm && s.chance(0.02) && s.review():
 	case s.deliver(len(gates)):
 	case len(gates) > 0:
 		s.choose(gates)
@@ -150,7 +151,7 @@ func (s *sim) deliver(gates int) bool {
 // match picks a message and a process; often one that has the same message in hand already.
 func (s *sim) match(ready []*message, free []*process) (*message, *process) {
 	m, p := ready[s.rand.IntN(len(ready))], free[s.rand.IntN(len(free))]
-	if s.calm || s.chance(0.4) {
+	if s.calm || s.chance(0.2) {
 		return m, p
 	}
 	for _, m := range ready {
@@ -186,7 +187,7 @@ func (s *sim) stuck() {
 
 // rest says whether every intent is final or in review, and nothing is on its way.
 func (s *sim) rest() bool {
-	if len(s.wire) > 0 || len(s.db.way) > 0 || slices.ContainsFunc(s.queue.messages, ours) {
+	if s.visits.Load() > 0 || len(s.wire) > 0 || len(s.db.way) > 0 || slices.ContainsFunc(s.queue.messages, ours) {
 		return false
 	}
 	for _, id := range s.ids() {

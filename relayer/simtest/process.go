@@ -18,6 +18,7 @@ type process struct {
 	rows   rows
 	face   face
 	queues queues
+	clock  *clock
 	dead   atomic.Bool
 
 	worker   *relayer.Worker
@@ -39,7 +40,7 @@ type process struct {
 
 // newProcess makes a process that does nothing yet.
 func newProcess(s *sim, name string) *process {
-	p := &process{s: s, name: name, busy: map[string]*delivery{}}
+	p := &process{s: s, name: name, busy: map[string]*delivery{}, clock: newClock(s.rand)}
 	p.face = face{p}
 	p.rows = s.broken.rows(s.db)
 	p.life, p.kill = context.WithCancel(context.Background())
@@ -52,8 +53,9 @@ func newProcess(s *sim, name string) *process {
 }
 
 func (p *process) wire() {
-	cfg := p.s.broken.config(p.s.cfg)
-	cfg.Owner = p.name
+	cfg := p.s.cfg
+	cfg.Owner, cfg.Now = p.name, p.clock.now
+	cfg = p.s.broken.config(cfg)
 	throttle := relayer.NewThrottle(p.s.scene.throttle)
 	var way relayer.Sender = out{p}
 	if p.s.scene.kind == chained {
@@ -177,6 +179,22 @@ func (p *process) die(fate func() fault) {
 	}
 	p.kill()
 	go p.queues.close()
+}
+
+// freeze has the process stand still, and its monotonic clock too where its machine sleeps.
+func (p *process) freeze() {
+	p.frozen = true
+	if p.s.scene.sleeps {
+		p.clock.fallAsleep()
+	}
+}
+
+// thaw has it go on.
+func (p *process) thaw() {
+	if p.frozen && p.s.scene.sleeps {
+		p.clock.wakeUp()
+	}
+	p.frozen = false
 }
 
 // stop begins a drain: no new deliveries, leases and loops end; at the deadline work does.

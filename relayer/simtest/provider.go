@@ -17,11 +17,14 @@ type provider struct {
 // charge is what a key stands for.
 type charge struct {
 	at   time.Time
-	slow bool // accepted first, done some time later
+	slow time.Duration // accepted first, done so much later; 0: done at once
 }
 
-// slowness is how long a payment takes that is only accepted.
-const slowness = 20 * time.Second
+// How long a payment takes that is only accepted. Some outlast all patience: a person looks while they are on their way.
+const (
+	slowness = 20 * time.Second
+	sleepy   = 7 * time.Minute
+)
 
 func (p *provider) plan() intents.Plan {
 	plan := intents.Plan{Slot: intents.Key, Scope: "endpoint"}
@@ -63,14 +66,20 @@ func (p *provider) arrive(b payload, luck uint64) intents.Result {
 	case luck%12 == 0:
 		return intents.Result{Verdict: intents.Declined, Evidence: []byte(`"declined"`)}
 	}
-	c = &charge{at: p.now(), slow: luck%3 == 0 && p.kind != blind && p.kind != retained}
+	c = &charge{at: p.now()}
+	if luck%3 == 0 && p.kind != blind && p.kind != retained {
+		c.slow = slowness
+		if luck%9 == 0 {
+			c.slow = sleepy
+		}
+	}
 	p.seen[b.id] = c
 	p.paid[b.id]++
 	return p.say(b.id, c)
 }
 
 func (p *provider) say(id string, c *charge) intents.Result {
-	if c.slow {
+	if c.slow > 0 {
 		return intents.Result{Verdict: intents.Accepted, Ref: "ch_" + id, After: slowness}
 	}
 	return intents.Result{Verdict: intents.Done, Ref: "ch_" + id}
@@ -94,7 +103,7 @@ func (p *provider) observe(w intents.Watch) []intents.Observation {
 		return nil
 	}
 	o := intents.Observation{Slot: w.Slot, No: 1, Fact: intents.Final, Ref: "ch_" + base(w.Intent.ID)}
-	if c.slow && p.now().Sub(c.at) < slowness {
+	if p.now().Sub(c.at) < c.slow {
 		o.Fact, o.After = intents.Pending, time.Second
 	}
 	return []intents.Observation{o}

@@ -26,6 +26,7 @@ type scene struct {
 	ranked    bool          // gates are opened by rank
 	hasty     float64       // how likely time passes while somebody stands at a gate
 	nsqSkew   time.Duration // nsqd's clock less ours
+	sleeps    bool          // a process that stands still does so because its machine sleeps
 	forgetful bool          // nsqd loses what is in memory
 }
 
@@ -55,7 +56,7 @@ func newScene(r *rand.Rand) *scene {
 	sc := &scene{
 		kind: kinds[r.IntN(len(kinds))], machines: 2 + r.IntN(2), hands: 2 + r.IntN(4), wait: r.IntN(2) == 0, funds: unlimited,
 		window: 2 + r.IntN(4), faults: r.IntN(90), faulty: []float64{0.02, 0.08, 0.2}[r.IntN(3)],
-		ranked: r.IntN(2) == 0, slow: []float64{0, 0.05, 0.2}[r.IntN(3)], hasty: []float64{0.02, 0.1}[r.IntN(2)], forgetful: r.IntN(2) == 0,
+		ranked: r.IntN(2) == 0, slow: []float64{0, 0.05, 0.2}[r.IntN(3)], hasty: []float64{0.02, 0.1}[r.IntN(2)], forgetful: r.IntN(2) == 0, sleeps: r.IntN(2) == 0,
 		nsqSkew: time.Duration(r.IntN(20_000)-10_000) * time.Millisecond,
 	}
 	if r.IntN(8) == 0 {

@@ -137,3 +137,11 @@ func (c counting) Strangers(ctx context.Context, _ string, from, to int64) ([]in
 	}
 	return c.p.s.recipient.(*chain).between(from, to), nil
 }
+
+// Refer tells what a reference is.
+func (c counting) Refer(ctx context.Context, in intents.Intent, ref string) (intents.Observation, error) {
+	if err := failed(c.stop(ctx, "refer", ref, cannotAsk)); err != nil {
+		return intents.Observation{}, err
+	}
+	return c.p.s.recipient.(*chain).refer(in, ref), nil
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ type Outcome struct {
 	Violation string         // what was wrong first; empty: nothing
 	Trace     []string       // what happened, in order
 	Faults    map[string]int // what went wrong on purpose, and how often
+	Decided   map[string]int // what became of persons' orders
 	Steps     int            // gates opened and other choices made
 	Ended     map[string]int // intents by state and reason
 	Lasted    time.Duration  // by the bubble's clock
@@ -55,12 +57,14 @@ type sim struct {
 	events     []*event
 	trace      []string
 	faults     map[string]int
+	decided    map[string]int
 	left       int // faults that may still happen
 	steps      int
 	deliveries int
 	made       int
 	orders     int
-	ranks      uint64 // what ranks are drawn by
+	visits     atomic.Int64 // people who will give an order, or do
+	ranks      uint64       // what ranks are drawn by
 }
 
 // machine has one process at a time.
@@ -79,7 +83,7 @@ type event struct {
 
 func newSim(seed uint64, b broken) *sim {
 	s := &sim{rand: rand.New(rand.NewPCG(seed, 0x5e1a7e5)), broken: b, hall: newHall(), letters: map[string]bool{}, newer: map[string]bool{},
-		faults: map[string]int{}}
+		faults: map[string]int{}, decided: map[string]int{}}
 	s.scene = newScene(s.rand)
 	s.left = s.scene.faults
 	s.cfg = engine(s.scene)

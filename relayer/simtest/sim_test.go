@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/nsqrelayer/relayer/intents"
 )
 
 // TestSimulate plays seeds. Every one must keep the invariants, whatever goes wrong in it.
@@ -62,6 +64,7 @@ type summary struct {
 	violated int
 	faults   map[string]int
 	ended    map[string]int
+	decided  map[string]int
 	steps    int
 }
 
@@ -69,13 +72,16 @@ func (s *summary) add(o Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.faults == nil {
-		s.faults, s.ended = map[string]int{}, map[string]int{}
+		s.faults, s.ended, s.decided = map[string]int{}, map[string]int{}, map[string]int{}
 	}
 	for name, n := range o.Faults {
 		s.faults[name] += n
 	}
 	for name, n := range o.Ended {
 		s.ended[name] += n
+	}
+	for name, n := range o.Decided {
+		s.decided[name] += n
 	}
 	s.played++
 	s.steps += o.Steps
@@ -84,9 +90,9 @@ func (s *summary) add(o Outcome) {
 	}
 }
 
-// String lists what went wrong on purpose, and how intents ended.
+// String lists what went wrong on purpose, what people decided, and how intents ended.
 func (s *summary) String() string {
-	return fmt.Sprintf("%d steps\n\nfaults:\n%s\nintents:\n%s", s.steps, lines(s.faults), lines(s.ended))
+	return fmt.Sprintf("%d steps\n\nfaults:\n%s\norders:\n%s\nintents:\n%s", s.steps, lines(s.faults), lines(s.decided), lines(s.ended))
 }
 
 func lines(m map[string]int) string {
@@ -109,6 +115,13 @@ func (s *summary) mustHaveSeen(t *testing.T) {
 	for _, end := range []string{"settled ", "failed declined", "failed expired", "failed refused", "canceled operator", "needs_review unknown_outcome"} {
 		if s.ended[end] == 0 {
 			t.Errorf("no intent ended %q", end)
+		}
+	}
+	for _, verb := range []intents.Verb{intents.Settle, intents.Fail, intents.Retry} {
+		for _, what := range []string{carriedOut, saidAgain, stale, notAllowed} {
+			if name := string(verb) + " " + what; s.decided[name] == 0 {
+				t.Errorf("no order was met by %q", name)
+			}
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package simtest
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/nsqrelayer/relayer/intents"
@@ -49,6 +52,31 @@ func (c *chain) between(from, to int64) []intents.Foreign {
 		out = append(out, f)
 	}
 	return out
+}
+
+// known lists all strangers' transactions, by name.
+func (c *chain) known() []intents.Foreign {
+	return slices.SortedFunc(maps.Values(c.strangers), func(a, b intents.Foreign) int { return cmp.Compare(a.Hash, b.Hash) })
+}
+
+// refer tells what a reference is that a person brings.
+func (c *chain) refer(in intents.Intent, ref string) intents.Observation {
+	o := intents.Observation{Ref: ref}
+	for p, f := range c.strangers {
+		at := c.at(p)
+		switch {
+		case f.Hash != ref:
+		case !f.Pays(in):
+			o.Fact = intents.Dead
+		case c.deep(at):
+			o.Fact = intents.Final
+		case at >= 0:
+			o.Fact = intents.Included
+		case slices.Contains(c.pool, p):
+			o.Fact = intents.Pending
+		}
+	}
+	return o
 }
 
 // intrude has a stranger pay what one of the payments would pay, or something else.

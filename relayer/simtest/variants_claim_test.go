@@ -17,6 +17,8 @@ func claimVariants() []variant {
 		{"one id twice in a batch", func() broken { return broken{together: true} }},
 		{"lost commit read back plainly", func() broken { return broken{plain: true} }},
 		{"owner's own deadline not looked at", carefree},
+		{"claim counted by the monotonic clock alone", func() broken { return broken{onConfig: monotonicOnly} }},
+		{"claim counted by the wall clock alone", func() broken { return broken{onConfig: wallOnly} }},
 		{"pause not looked at", func() broken { return broken{onPause: func(*sim, bool) {}} }},
 		before("lane not looked at", func(d *database) rows { return &laneless{d} }),
 		{"funds not looked at", func() broken { return broken{onStart: generous} }},
@@ -127,4 +129,18 @@ func againWithKey(p intents.Plan) intents.Plan {
 func again(p intents.Plan) intents.Plan {
 	p.Again = intents.Always
 	return p
+}
+
+// monotonicOnly has no wall clock: what it takes for one stands still as well while its machine sleeps.
+func monotonicOnly(c relayer.Config) relayer.Config {
+	now, start := c.Now, c.Now()
+	c.Now = func() time.Time { return start.Round(0).Add(now().Sub(start)) }
+	return c
+}
+
+// wallOnly has no monotonic clock.
+func wallOnly(c relayer.Config) relayer.Config {
+	now := c.Now
+	c.Now = func() time.Time { return now().Round(0) }
+	return c
 }

@@ -30,7 +30,7 @@ type variant struct {
 
 func variants() []variant {
 	var out []variant
-	for _, group := range [][]variant{claimVariants(), slotVariants(), resultVariants(), messageVariants(), patienceVariants()} {
+	for _, group := range [][]variant{claimVariants(), slotVariants(), resultVariants(), messageVariants(), patienceVariants(), reviewVariants()} {
 		out = append(out, group...)
 	}
 	return out
