@@ -93,13 +93,17 @@ func chunks(ctx context.Context, db *sql.DB, queries []string, last, rows int, d
 	return nil
 }
 
-// Analyze has the server look at what there is, as it does by itself some time after so many rows were added.
+// Analyze has the server look at what there is, and put it on disk, as it does by itself some time after so many rows were
+// added. Who may not ask for a checkpoint does without.
 func (d *DB) Analyze(ctx context.Context) error {
 	db, err := open(d.DSN)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	_, err = db.ExecContext(ctx, "vacuum analyze")
-	return err
+	if _, err := db.ExecContext(ctx, "vacuum analyze"); err != nil {
+		return err
+	}
+	_, _ = db.ExecContext(ctx, "checkpoint")
+	return ctx.Err()
 }
