@@ -1,7 +1,10 @@
 package intents
 
 import (
+	"encoding/hex"
 	"encoding/json"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -80,4 +83,51 @@ func rawJSON(detail []byte) json.RawMessage {
 	}
 	quoted, _ := json.Marshal(string(detail)) // a string always marshals
 	return quoted
+}
+
+// AttemptView is an attempt as programs read it in JSON. Its bytes are counted, not shown: whoever has them can send them.
+type AttemptView struct {
+	No     int    `json:"no"`
+	Kind   string `json:"kind"`
+	Slot   string `json:"slot"`
+	Name   string `json:"name,omitempty"`
+	Size   int    `json:"size"` // bytes
+	Expiry string `json:"expiry,omitempty"`
+}
+
+// AttemptJSON gives the view of an attempt.
+func AttemptJSON(a Attempt) AttemptView {
+	v := AttemptView{No: a.No, Kind: a.Kind.String(), Slot: a.Slot.String(), Name: a.Name, Size: len(a.Bytes)}
+	switch a.Expiry.Kind {
+	case Height:
+		v.Expiry = "height " + strconv.FormatInt(a.Expiry.At, 10)
+	case Epoch:
+		v.Expiry = "epoch " + strconv.FormatInt(a.Expiry.At, 10)
+	case Time:
+		v.Expiry = time.Unix(a.Expiry.At, 0).UTC().Format("2006-01-02T15:04:05.000Z")
+	}
+	return v
+}
+
+// LetterView is a dead letter as programs read it in JSON.
+type LetterView struct {
+	Hash    string    `json:"hash"` // SHA-256 of the whole body
+	Topic   string    `json:"topic"`
+	Route   string    `json:"route"`
+	Reason  string    `json:"reason"`
+	Detail  string    `json:"detail"`
+	Count   int       `json:"count"`
+	Size    int       `json:"size"`
+	FirstAt time.Time `json:"first_at"`
+	LastAt  time.Time `json:"last_at"`
+	Body    string    `json:"body,omitempty"` // as far as it is kept; what is no UTF-8 is replaced
+}
+
+// LetterJSON gives the view of a dead letter, with or without its body.
+func LetterJSON(l BuriedLetter, body bool) LetterView {
+	v := LetterView{hex.EncodeToString(l.Hash[:]), l.Topic, l.Route, l.Reason, l.Detail, l.Count, l.Size, l.FirstAt, l.LastAt, ""}
+	if body {
+		v.Body = strings.ToValidUTF8(string(l.Body), "\uFFFD")
+	}
+	return v
 }

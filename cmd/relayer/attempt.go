@@ -9,14 +9,9 @@ import (
 	"slices"
 
 	"github.com/nsqrelayer/relayer/intents"
+	"github.com/nsqrelayer/relayer/internal/desk"
 	"github.com/nsqrelayer/relayer/relayer"
 )
-
-// noter writes what a person did into an intent's timeline.
-type noter interface {
-	// Note adds a line. Errors: intents.ErrNotFound.
-	Note(ctx context.Context, id, actor string, detail []byte) error
-}
 
 type attemptCmd struct {
 	Rebroadcast rebroadcastCmd `cmd:"" help:"Send the bytes stored last once more."`
@@ -132,7 +127,7 @@ func (a *app) reach(id string, do func(ctx context.Context, h *hand) error) erro
 		return err
 	}
 	defer s.Close()
-	w, err := readWatch(ctx, s, id)
+	w, err := desk.Read(ctx, s, id)
 	if err != nil {
 		return fmt.Errorf("%s: %w", id, err)
 	}
@@ -166,14 +161,8 @@ func (a *app) handOf(s store, name string) (h *hand, done func(), err error) {
 	return &hand{app: a, store: s, observer: o}, way.Close, nil
 }
 
-func readWatch(ctx context.Context, r reader, id string) (intents.Watch, error) {
-	in, err := r.Get(ctx, id)
-	if err != nil {
-		return intents.Watch{}, err
-	}
-	as, err := r.Attempts(ctx, id)
-	return intents.Watch{Intent: in, Slot: in.Slot, Attempts: as}, err
-}
+// file is the intent on the desk.
+func (h *hand) file() *desk.Case { return desk.New(h.store, h.observer, h.app.actor(), h.w) }
 
 // send notes in the timeline what is about to be sent, by whom, and sends it.
 func (h *hand) send(ctx context.Context, at intents.Attempt, did string) error {

@@ -3,13 +3,14 @@ package main
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/nsqrelayer/relayer/intents"
+	"github.com/nsqrelayer/relayer/internal/desk"
 )
 
 // undertaker reads what could not become an intent.
@@ -24,34 +25,9 @@ type deadletterCmd struct {
 	Replay deadReplayCmd `cmd:"" help:"Publish a dead letter's body again, and see what becomes of it."`
 }
 
-// mostLetters is how many are looked through for one.
-const mostLetters = 100_000
-
 type deadListCmd struct {
 	Limit  int    `default:"50" help:"At most so many."`
 	Output string `short:"o" enum:"table,json,jsonl" default:"table" env:"RELAYER_OUTPUT" help:"table, json or jsonl."`
-}
-
-// letterView is a dead letter as programs read it.
-type letterView struct {
-	Hash    string    `json:"hash"` // SHA-256 of the whole body
-	Topic   string    `json:"topic"`
-	Route   string    `json:"route"`
-	Reason  string    `json:"reason"`
-	Detail  string    `json:"detail"`
-	Count   int       `json:"count"`
-	Size    int       `json:"size"`
-	FirstAt time.Time `json:"first_at"`
-	LastAt  time.Time `json:"last_at"`
-	Body    string    `json:"body,omitempty"` // as far as it is kept; what is no UTF-8 is replaced
-}
-
-func viewLetter(l intents.BuriedLetter, body bool) letterView {
-	v := letterView{hashOf(l), l.Topic, l.Route, l.Reason, l.Detail, l.Count, l.Size, l.FirstAt, l.LastAt, ""}
-	if body {
-		v.Body = strings.ToValidUTF8(string(l.Body), "\uFFFD")
-	}
-	return v
 }
 
 func hashOf(l intents.BuriedLetter) string { return hex.EncodeToString(l.Hash[:]) }
@@ -75,15 +51,15 @@ func (c *deadListCmd) Run(a *app) error {
 	if len(all) == 0 {
 		a.complain("no dead letters")
 	}
-	views := []letterView{}
+	views := []intents.LetterView{}
 	t := newTable(a.stdout, "HASH", "COUNT", "LAST", "TOPIC", "REASON", "DETAIL")
 	for _, l := range all {
 		if c.Output == "jsonl" {
-			if err := printLine(a.stdout, viewLetter(l, false)); err != nil {
+			if err := printLine(a.stdout, intents.LetterJSON(l, false)); err != nil {
 				return err
 			}
 		}
-		views = append(views, viewLetter(l, false))
+		views = append(views, intents.LetterJSON(l, false))
 		t.row(hashOf(l)[:12], strconv.Itoa(l.Count), stamp(l.LastAt), l.Topic, l.Reason, printable(l.Detail))
 	}
 	switch {
@@ -106,24 +82,12 @@ func printable(text string) string {
 }
 
 // letterOf finds a dead letter by the start of its hash.
-func letterOf(ctx context.Context, u undertaker, start string) (intents.BuriedLetter, error) {
-	all, err := u.DeadLetters(ctx, mostLetters)
-	if err != nil {
-		return intents.BuriedLetter{}, err
+func letterOf(ctx context.Context, l desk.Letters, start string) (intents.BuriedLetter, error) {
+	found, err := desk.FindLetter(ctx, l, start)
+	if vague, ok := errors.AsType[*desk.LetterError](err); ok && vague.Found > 1 {
+		return found, usage(err)
 	}
-	var found []intents.BuriedLetter
-	for _, l := range all {
-		if strings.HasPrefix(hashOf(l), strings.ToLower(start)) {
-			found = append(found, l)
-		}
-	}
-	switch {
-	case len(found) == 0:
-		return intents.BuriedLetter{}, fmt.Errorf("no dead letter %s", start)
-	case hashOf(found[0]) != hashOf(found[len(found)-1]):
-		return intents.BuriedLetter{}, usagef("%s: %d dead letters begin like this", start, len(found))
-	}
-	return found[0], nil // of the same body the newest: it may have been buried for several reasons
+	return found, err
 }
 
 type deadShowCmd struct {
@@ -145,7 +109,7 @@ func (c *deadShowCmd) Run(a *app) error {
 		return err
 	}
 	if c.Output == "json" {
-		return printJSON(a.stdout, viewLetter(l, true))
+		return printJSON(a.stdout, intents.LetterJSON(l, true))
 	}
 	t := newTable(a.stdout)
 	for _, row := range [][2]string{{"hash", hashOf(l)}, {"topic", l.Topic}, {"route", l.Route}, {"reason", l.Reason}, {"detail", printable(l.Detail)},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
+	"github.com/nsqrelayer/relayer/internal/desk"
 )
 
 type deadReplayCmd struct {
@@ -37,59 +38,40 @@ func (c *deadReplayCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if l.Size > len(l.Body) {
-		return fmt.Errorf("%s: only %d of %d bytes are kept: publish it from where it came", hashOf(l)[:12], len(l.Body), l.Size)
-	}
-	m, err := intents.Decode(l.Body)
-	if err != nil {
-		return fmt.Errorf("%s: it would be dead again: %w", hashOf(l)[:12], err)
-	}
-	if m.Full {
-		in, err := a.suppressed(ctx, s, l, m)
-		if err != nil || in.ID != "" {
-			return err
-		}
-	}
-	if err := a.replay(ctx, l); err != nil {
-		return err
-	}
-	return a.becomes(ctx, s, l, m, c.Timeout)
-}
-
-// suppressed tells when an id is known already: then the message would change nothing, and silently (case 108).
-func (a *app) suppressed(ctx context.Context, s store, l intents.BuriedLetter, m intents.Message) (intents.Intent, error) {
-	in, err := s.Get(ctx, m.ID)
-	if errors.Is(err, intents.ErrNotFound) {
-		return intents.Intent{}, nil
-	}
-	if err != nil {
-		return in, err
-	}
-	m.Intent.Route = l.Route
-	if route, err := a.cfg.Route(l.Route); err == nil {
-		if canonical, err := a.parts.canonical(route, m.Intent); err == nil {
-			m.Intent = canonical
-		}
-	}
-	if in.CreatedAt.IsZero() || in.Account == "" || in.Route == l.Route && in.Hash() == m.Intent.Hash() { // of a pruned one nothing is left to compare
-		_, err = fmt.Fprintf(a.stdout, "%s  not published: the id is known since %s\n", line(in), stamp(in.CreatedAt))
-		return in, err
-	}
-	return in, fmt.Errorf("not published, it would be dead again: the id %s is known since %s with another content or on another route, state %s", m.ID, stamp(in.CreatedAt), in.State)
-}
-
-func (a *app) replay(ctx context.Context, l intents.BuriedLetter) error {
 	pub, err := a.parts.publisher(a.cfg.NSQ, a.logger(slog.LevelError))
 	if err != nil {
 		return err
 	}
 	defer pub.Close()
-	ctx, cancel := context.WithTimeout(ctx, publishFor)
-	defer cancel()
-	if err := pub.Publish(ctx, l.Topic, l.Body); err != nil {
-		return fmt.Errorf("publish: %w: %w", intents.ErrUnavailable, err)
+	m, known, err := desk.Replay(ctx, s, pub, a.canon, l)
+	switch {
+	case err != nil:
+		return a.unburied(l, err)
+	case known.ID != "":
+		_, err = fmt.Fprintf(a.stdout, "%s  not published: the id is known since %s\n", line(known), stamp(known.CreatedAt))
+		return err
 	}
-	return nil
+	return a.becomes(ctx, s, l, m, c.Timeout)
+}
+
+// unburied names the letter where it is the letter's fault.
+func (a *app) unburied(l intents.BuriedLetter, err error) error {
+	_, cut := errors.AsType[*desk.CutError](err)
+	_, bad := errors.AsType[*desk.BadLetterError](err)
+	if cut || bad {
+		return fmt.Errorf("%s: %w", hashOf(l)[:12], err)
+	}
+	return err
+}
+
+// canon gives an intent as its route's sender stores and compares it.
+func (a *app) canon(name string, in intents.Intent) intents.Intent {
+	if route, err := a.cfg.Route(name); err == nil {
+		if canonical, err := a.parts.canonical(route, in); err == nil {
+			return canonical
+		}
+	}
+	return in
 }
 
 // replayLook is how often it is looked what became of a message.

@@ -34,18 +34,9 @@ func (getCmd) Help() string {
 
 // story is an intent with its timeline and attempts. Bytes are counted, not shown: whoever has them can send them.
 type story struct {
-	Intent   intents.View        `json:"intent"`
-	Events   []intents.EventView `json:"events"`
-	Attempts []attemptView       `json:"attempts"`
-}
-
-type attemptView struct {
-	No     int    `json:"no"`
-	Kind   string `json:"kind"`
-	Slot   string `json:"slot"`
-	Name   string `json:"name,omitempty"`
-	Size   int    `json:"size"` // bytes
-	Expiry string `json:"expiry,omitempty"`
+	Intent   intents.View          `json:"intent"`
+	Events   []intents.EventView   `json:"events"`
+	Attempts []intents.AttemptView `json:"attempts"`
 }
 
 // Run prints the story.
@@ -80,27 +71,14 @@ func readStory(ctx context.Context, r reader, id string) (story, error) {
 	if err != nil {
 		return story{}, err
 	}
-	st := story{Intent: intents.JSON(in), Events: []intents.EventView{}, Attempts: []attemptView{}}
+	st := story{Intent: intents.JSON(in), Events: []intents.EventView{}, Attempts: []intents.AttemptView{}}
 	for _, e := range events {
 		st.Events = append(st.Events, intents.EventJSON(e))
 	}
 	for _, at := range attempts {
-		st.Attempts = append(st.Attempts, viewAttempt(at))
+		st.Attempts = append(st.Attempts, intents.AttemptJSON(at))
 	}
 	return st, nil
-}
-
-func viewAttempt(a intents.Attempt) attemptView {
-	v := attemptView{No: a.No, Kind: a.Kind.String(), Slot: a.Slot.String(), Name: a.Name, Size: len(a.Bytes)}
-	switch a.Expiry.Kind {
-	case intents.Height:
-		v.Expiry = "height " + strconv.FormatInt(a.Expiry.At, 10)
-	case intents.Epoch:
-		v.Expiry = "epoch " + strconv.FormatInt(a.Expiry.At, 10)
-	case intents.Time:
-		v.Expiry = stamp(time.Unix(a.Expiry.At, 0))
-	}
-	return v
 }
 
 func (st story) print(t table) error {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/internal/config"
+	"github.com/nsqrelayer/relayer/internal/desk"
 	"github.com/nsqrelayer/relayer/internal/httpd"
 	"github.com/nsqrelayer/relayer/internal/metrics"
 )
@@ -51,11 +52,13 @@ func (p *process) runServing(ctx context.Context, web *httpd.Server, log *slog.L
 	if web == nil {
 		return p.run(ctx)
 	}
-	h, err := p.handler(log)
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	h, done, err := p.whole(serving, web.Addr(), log)
 	if err != nil {
 		return err
 	}
-	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer done()
 	var server sync.WaitGroup
 	server.Go(func() {
 		if err := web.Run(serving, h); err != nil {
@@ -68,7 +71,41 @@ func (p *process) runServing(ctx context.Context, web *httpd.Server, log *slog.L
 	return err
 }
 
-// handler is all that the process serves over HTTP.
+// whole is all that the process serves over HTTP, the API among it, until ctx ends. Errors: *intents.InvalidError when no API
+// may be served at the address.
+func (p *process) whole(ctx context.Context, addr string, log *slog.Logger) (h http.Handler, done func(), err error) {
+	h, err = p.handler(log)
+	if err != nil || !p.cfg.HTTPAPI {
+		return h, func() {}, err
+	}
+	o, err := openAPI(ctx, p.cfg, p.owner, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	served, err := o.handler(ctx, addr, p.pub, p.other)
+	if err != nil {
+		o.close()
+		return nil, nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", h)
+	mux.Handle("/v1/", served)
+	mux.Handle("GET /openapi.json", served)
+	return mux, o.close, nil
+}
+
+// other is the other side of a route, as the route's own observer asks it.
+func (p *process) other(_ context.Context, name string) (desk.Other, error) {
+	for _, r := range p.routes {
+		if r.name == name {
+			return r.observer, nil
+		}
+	}
+	_, err := p.cfg.Route(name)
+	return nil, err
+}
+
+// handler is what the process serves beside the API.
 func (p *process) handler(log *slog.Logger) (http.Handler, error) {
 	reg := prometheus.NewRegistry()
 	if err := metrics.Register(reg, p.measured()); err != nil {
@@ -78,7 +115,7 @@ func (p *process) handler(log *slog.Logger) (http.Handler, error) {
 	mux.HandleFunc("GET /livez", httpd.Live)
 	mux.Handle("GET /readyz", httpd.Ready(p.checks()...))
 	mux.Handle("GET /metrics", metrics.Handler(reg, log))
-	if p.pprof {
+	if p.cfg.HTTPPprof {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)

@@ -7,6 +7,7 @@ import (
 	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/intents/pgstore"
 	"github.com/nsqrelayer/relayer/internal/config"
+	"github.com/nsqrelayer/relayer/internal/desk"
 	"github.com/nsqrelayer/relayer/nsqworker"
 	"github.com/nsqrelayer/relayer/relayer"
 	"github.com/nsqrelayer/relayer/relayer/evm"
@@ -17,17 +18,20 @@ type store interface {
 	creator
 	reader
 	lister
-	canceler
+	desk.Canceler
 	switcher
 	teller
 	warden
-	noter
+	desk.Noter
 	auditor
 	counter
 	resolver
 	undertaker
+	desk.Letters
 	recoverer
 	pruner
+	keeper
+	roster
 	relayer.Store
 	relayer.Witness
 	relayer.Due
@@ -109,4 +113,10 @@ func canonical(r *config.Route, in intents.Intent) (intents.Intent, error) {
 		return evm.Canonical(in, false)
 	}
 	return in, nil
+}
+
+// door is a route as those meet it who create intents.
+func (a *app) door(name string, r *config.Route) desk.Door {
+	return desk.Door{Route: name, Topic: r.Topic, Assets: r.Assets,
+		Canonical: func(in intents.Intent) (intents.Intent, error) { return a.parts.canonical(r, in) }}
 }

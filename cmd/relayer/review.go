@@ -2,21 +2,18 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
+	"github.com/nsqrelayer/relayer/internal/desk"
 )
 
 // resolver is what people decide with.
 type resolver interface {
-	// Resolve carries out an order about the version that the person saw. again: this very order was carried out before.
-	// Errors: *intents.MovedError and *intents.InvalidError about the version, *intents.OrderError,
-	// *intents.TransitionError, intents.ErrNotFound.
-	Resolve(ctx context.Context, id string, o intents.Order) (in intents.Intent, again bool, err error)
+	desk.Records
 	// Reviews reads what is in review on a route, or on all where that is empty, longest first.
 	Reviews(ctx context.Context, route string, most int) ([]intents.Intent, error)
 }
@@ -131,11 +128,7 @@ func (c *reviewNoteCmd) Run(a *app) error {
 		return err
 	}
 	defer s.Close()
-	detail, err := json.Marshal(map[string]string{"did": "review note", "note": c.Text})
-	if err != nil {
-		return err
-	}
-	if err := s.Note(ctx, c.ID, a.actor(), detail); err != nil {
+	if err := desk.AddNote(ctx, s, c.ID, a.actor(), c.Text); err != nil {
 		return fmt.Errorf("%s: %w", c.ID, err)
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s  noted by %s at %s\n", c.ID, a.actor(), stamp(time.Now()))

@@ -1,14 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/nsqrelayer/relayer/intents"
+	"github.com/nsqrelayer/relayer/internal/desk"
 )
 
 // about is what every decision needs.
@@ -73,145 +72,43 @@ func (h *hand) decide(ctx context.Context, f about, o intents.Order) error {
 		o.Version = in.Version
 		h.app.complain("about " + line(in) + ", as it stands")
 	}
-	if o.Version != in.Version { // the store says whether it was this very order, or whose
-		return h.resolve(ctx, f, o)
-	}
-	after, err := h.look(ctx, &o)
-	if err != nil {
-		return err
-	}
-	if after.Version != in.Version {
-		if h.byProof(ctx, o) {
-			return h.overtaken(f, o, after)
-		}
-		return h.resolve(ctx, f, o)
-	}
-	if o.Verb == intents.Settle {
-		if err := h.confirm(ctx, &o); err != nil {
-			return err
-		}
-	}
-	return h.resolve(ctx, f, o)
-}
-
-// look asks what became of the intent's bytes. What is proved about one in review is written: then nobody need decide.
-func (h *hand) look(ctx context.Context, o *intents.Order) (in intents.Intent, err error) {
-	in = h.w.Intent
+	out, err := h.file().Decide(ctx, o)
 	switch {
-	case len(h.w.Attempts) == 0:
-	case in.State == intents.NeedsReview:
-		o.Seen, in, err = h.observer.Look(ctx, h.w)
-	case in.State == intents.Failed:
-		o.Seen, err = h.observer.Peek(ctx, h.w)
-		if o.Verb == intents.Retry && o.Seen.Fact == intents.Final { // it happened after all (case 106)
-			o.Verb, o.Ref, o.Own, o.Proved = intents.Settle, o.Seen.Ref, true, true
-		}
+	case err != nil:
+		return orderError(err, in.ID)
+	case out.ByProof:
+		return h.overtaken(f, o, out)
+	case out.Again:
+		return h.report(f, out.Intent, "already resolved")
 	}
-	if err != nil {
-		return in, fmt.Errorf("the other side cannot be asked, nothing was decided: %w", err)
-	}
-	return in, nil
-}
-
-// byProof says whether it was our look that moved the intent on, and not another person or process meanwhile.
-func (h *hand) byProof(ctx context.Context, o intents.Order) bool {
-	_, _, err := h.store.Resolve(ctx, h.w.Intent.ID, o)
-	moved, ok := errors.AsType[*intents.MovedError](err)
-	return ok && moved.By.Actor == o.Actor && !bytes.HasPrefix(moved.By.Detail, []byte(`{"did":"review `))
+	return h.report(f, out.Intent, "")
 }
 
 // overtaken reports what proof made of an intent while a person was about to decide.
-func (h *hand) overtaken(f about, o intents.Order, in intents.Intent) error {
-	good := map[intents.Verb][]intents.State{
-		intents.Settle: {intents.Settled},
-		intents.Fail:   {intents.Failed},
-		intents.Retry:  {intents.Settled, intents.Confirming, intents.Authorized},
-	}[o.Verb]
-	h.app.complain(fmt.Sprintf("%s: the other side was asked first, and its answer (%s) decided: nothing was left to decide", in.ID, o.Seen.Fact))
-	if err := h.report(f, in, ""); err != nil {
+func (h *hand) overtaken(f about, o intents.Order, out desk.Outcome) error {
+	h.app.complain(fmt.Sprintf("%s: the other side was asked first, and its answer (%s) decided: nothing was left to decide", out.Intent.ID, out.Seen.Fact))
+	if err := h.report(f, out.Intent, ""); err != nil {
 		return err
 	}
-	if !slices.Contains(good, in.State) {
+	if !out.Serves(o.Verb) {
 		return quiet(exitFailed)
 	}
 	return nil
 }
 
-// confirm finds out what is to be said for and against a reference.
-func (h *hand) confirm(ctx context.Context, o *intents.Order) error {
-	in := h.w.Intent
-	for _, a := range h.w.Attempts {
-		o.Own = o.Own || a.Name == o.Ref && a.Kind.Pays()
-	}
-	seen, asked := o.Seen, in.Seen && len(h.w.Attempts) > 0
-	if !o.Own {
-		of, ok, err := h.observer.Refer(ctx, in, o.Ref)
-		if err != nil {
-			return settingError(err)
-		}
-		if ok {
-			seen, asked = of, true
-		}
-	}
-	if asked {
-		o.Proved = seen.Fact == intents.Final && strings.EqualFold(seen.Ref, o.Ref)
-		o.Against = objection(seen, o.Ref)
-	}
-	return h.compare(ctx, o)
-}
-
-// objection is what an observation says against a reference.
-func objection(seen intents.Observation, ref string) string {
-	switch seen.Fact {
-	case intents.Final:
-		if !strings.EqualFold(seen.Ref, ref) {
-			return "the other side calls it " + seen.Ref
-		}
-		return ""
-	case intents.Included:
-		return "it is not beyond recall yet: wait"
-	case intents.Pending:
-		return "the other side has it, but has not done it yet: wait"
-	case intents.Reverted:
-		return "it was executed without effect"
-	case intents.Dead:
-		return "it is not this payment, or can never happen: " + string(seen.Evidence)
-	case intents.NotSeen:
-	}
-	return strings.TrimSpace("the other side does not show it " + string(seen.Evidence))
-}
-
-// compare looks whether another intent has the reference: one transaction pays one (case 103).
-func (h *hand) compare(ctx context.Context, o *intents.Order) error {
-	others, err := h.store.List(ctx, intents.Filter{Ref: o.Ref, States: []intents.State{intents.Confirming, intents.Settled}, Limit: 2})
-	if err != nil {
+// orderError says what to do about a refusal, and which flag is wrong.
+func orderError(err error, id string) error {
+	if _, ok := errors.AsType[*desk.UnansweredError](err); ok {
 		return err
 	}
-	for _, other := range others {
-		if other.ID != h.w.Intent.ID {
-			o.Proved, o.Against = false, fmt.Sprintf("it is the reference of %s, which is %s", other.ID, other.State)
-		}
+	if no, ok := errors.AsType[*desk.RefusedError](err); ok {
+		return fmt.Errorf("%w%s", err, wayOut(no.Order.Way, id))
 	}
-	return nil
-}
-
-// resolve has the order carried out and reports.
-func (h *hand) resolve(ctx context.Context, f about, o intents.Order) error {
-	in, again, err := h.store.Resolve(ctx, h.w.Intent.ID, o)
-	no, refused := errors.AsType[*intents.OrderError](err)
-	switch {
-	case refused:
-		return fmt.Errorf("%s is refused: %w%s", o.Verb, err, wayOut(no.Way, h.w.Intent.ID))
-	case err != nil:
-		if bad, ok := errors.AsType[*intents.InvalidError](err); ok {
-			bad.Field = "--" + bad.Field
-			return usage(err)
-		}
-		return err
-	case again:
-		return h.report(f, in, "already resolved")
+	if bad, ok := errors.AsType[*intents.InvalidError](err); ok {
+		bad.Field = "--" + bad.Field
+		return usage(err)
 	}
-	return h.report(f, in, "")
+	return err
 }
 
 // wayOut says what to do about a refusal.

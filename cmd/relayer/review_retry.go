@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nsqrelayer/relayer/intents"
+	"github.com/nsqrelayer/relayer/internal/desk"
 )
 
 type reviewRetryCmd struct {
@@ -92,34 +93,30 @@ func (c *reviewRetryCmd) all(a *app) error {
 
 // one sends an intent again if that is safe. Errors end the run; what stands against this one intent is counted.
 func (w *sweep) one(ctx context.Context, in intents.Intent) error {
+	if w.dry {
+		return w.would(in)
+	}
+	done, err := desk.RetrySafe(ctx, w.store, w.observer, w.app.actor(), in, intents.Order{Actor: w.app.actor(), Reason: w.Reason})
+	switch {
+	case err != nil:
+		return err
+	case done.Skipped != nil:
+		return w.skip(in, done.Skipped)
+	case done.ByProof:
+		w.proved++
+		return w.tell(done.Intent, "by what the other side says")
+	}
+	w.moved++
+	return w.tell(done.Intent, "")
+}
+
+// would tells of a dry run.
+func (w *sweep) would(in intents.Intent) error {
 	if err := in.Safe(in.ReadAt); err != nil {
 		return w.skip(in, err)
 	}
-	if w.dry {
-		w.moved++
-		return w.tell(in, "would be sent again")
-	}
-	var err error
-	if w.w, err = readWatch(ctx, w.store, in.ID); err != nil {
-		return err
-	}
-	o := intents.Order{Verb: intents.Retry, Version: in.Version, Actor: w.app.actor(), Reason: w.Reason}
-	if w.w.Intent.Version == in.Version {
-		after, err := w.look(ctx, &o)
-		if err != nil {
-			return w.skip(in, err)
-		}
-		if after.Version != in.Version && w.byProof(ctx, o) {
-			w.proved++
-			return w.tell(after, "by what the other side says")
-		}
-	}
-	after, _, err := w.store.Resolve(ctx, in.ID, o)
-	if err != nil {
-		return w.skip(in, err)
-	}
 	w.moved++
-	return w.tell(after, "")
+	return w.tell(in, "would be sent again")
 }
 
 // skip counts why an intent was left alone. Errors: those that are not about this intent.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/nsqrelayer/relayer/intents"
+	"github.com/nsqrelayer/relayer/internal/desk"
 )
 
 type reviewShowCmd struct {
@@ -62,7 +63,7 @@ func (c *reviewShowCmd) Run(a *app) error {
 
 // show prints the page; without a hand what the other side says is left out.
 func (c *reviewShowCmd) show(ctx context.Context, a *app, s store, h *hand) error {
-	w, err := readWatch(ctx, s, c.ID)
+	w, err := desk.Read(ctx, s, c.ID)
 	if err != nil {
 		return err
 	}
@@ -72,9 +73,11 @@ func (c *reviewShowCmd) show(ctx context.Context, a *app, s store, h *hand) erro
 	}
 	p := page{story: st}
 	var seen intents.Observation
-	if h != nil && len(w.Attempts) > 0 {
-		seen, err = h.observer.Peek(ctx, w)
-		p.Now = a.viewNow(seen, err)
+	if h != nil {
+		asked := false
+		if seen, asked, err = desk.New(s, h.observer, a.actor(), w).Peek(ctx); asked {
+			p.Now = a.viewNow(seen, err)
+		}
 	}
 	p.Decide = choices(w.Intent, seen)
 	if c.Output == "json" {
@@ -84,8 +87,8 @@ func (c *reviewShowCmd) show(ctx context.Context, a *app, s store, h *hand) erro
 }
 
 func (a *app) viewNow(o intents.Observation, err error) *nowView {
-	if err != nil {
-		return &nowView{Error: a.redact(err.Error())}
+	if no, ok := errors.AsType[*desk.UnansweredError](err); ok {
+		return &nowView{Error: a.redact(no.Err.Error())}
 	}
 	v := &nowView{Fact: o.Fact.String(), Attempt: o.No, Ref: o.Ref}
 	if json.Valid(o.Evidence) {
@@ -94,35 +97,29 @@ func (a *app) viewNow(o intents.Observation, err error) *nowView {
 	return v
 }
 
-// choices are what may be decided about an intent, by the rules that the store decides by. Nothing is offered for one that
-// is on its way.
+// choices are the commands for what may be decided.
 func choices(in intents.Intent, seen intents.Observation) []choice {
 	all := []choice{}
-	if in.State != intents.NeedsReview && in.State != intents.Failed {
-		return all
-	}
 	about := fmt.Sprintf(" %s --version %d --reason TEXT", in.ID, in.Version)
-	for _, v := range []intents.Verb{intents.Settle, intents.Fail, intents.Retry} {
-		o := intents.Order{Verb: v, Version: in.Version, Actor: "-", Reason: "-", Ref: "-", Seen: seen, Own: true, Proved: true}
-		command := "relayer review " + string(v) + about
-		if v == intents.Settle {
-			command += " --ref REF"
-		}
-		_, err := intents.Resolve(in, o, in.ReadAt)
-		no, refused := errors.AsType[*intents.OrderError](err)
+	for _, c := range desk.Choices(in, seen) {
+		command := "relayer review " + string(c.Do) + about
 		switch {
-		case err == nil:
-			all = append(all, choice{Command: command})
-		case refused && no.Way == "twice":
-			all = append(all, choice{command + " --may-pay-twice", no.Why})
-		case refused:
-			all = append(all, choice{Why: string(v) + " is refused: " + no.Why})
+		case c.Refused:
+			all = append(all, choice{Why: string(c.Do) + " is refused: " + c.Why})
+			continue
+		case c.Do == desk.Settle:
+			command += " --ref REF"
+		case c.Do == desk.Drop:
+			command = "relayer attempt cancel " + in.ID
+		case c.Do == desk.Note:
+			command = "relayer review note " + in.ID + " TEXT"
 		}
+		if c.Twice {
+			command += " --may-pay-twice"
+		}
+		all = append(all, choice{command, c.Why})
 	}
-	if in.Alive(seen) {
-		all = append(all, choice{"relayer attempt cancel " + in.ID, "uses the slot for nothing; decide when that is beyond recall"})
-	}
-	return append(all, choice{Command: "relayer review note " + in.ID + " TEXT"})
+	return all
 }
 
 func (p page) print(t table) error {

@@ -8,17 +8,16 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/nsqrelayer/relayer/intents"
+	"github.com/nsqrelayer/relayer/internal/desk"
 )
 
 const (
-	submitters = 64               // stores at a time: the store batches what comes together
-	publishFor = 10 * time.Second // for one message
-	giveUp     = 3                // failed publishes in a row after which the sweeper gets the rest
+	submitters = 64 // stores at a time: the store batches what comes together
+	giveUp     = 3  // failed publishes in a row after which the sweeper gets the rest
 )
 
 // creator stores intents.
@@ -110,14 +109,14 @@ func (s *submission) one(ctx context.Context, o order) error {
 
 // publish tells workers of an intent that may be sent now. Nothing is lost where it fails: the sweeper publishes it.
 func (s *submission) publish(ctx context.Context, in intents.Intent) {
-	if in.State != intents.Authorized || in.NotBefore.After(in.ReadAt) {
+	if !desk.Ripe(in) {
 		return
 	}
 	if s.failing.Load() >= giveUp {
 		s.lost.Add(1)
 		return
 	}
-	err := s.publishReference(ctx, in.ID)
+	err := desk.Announce(ctx, s.pub, s.topic, in.ID)
 	if err == nil {
 		s.failing.Store(0)
 		return
@@ -127,16 +126,6 @@ func (s *submission) publish(ctx context.Context, in intents.Intent) {
 		text, _, _ := strings.Cut(err.Error(), "\n")
 		s.complain("publish: " + text + ": the sweeper publishes what is stored")
 	}
-}
-
-func (s *submission) publishReference(ctx context.Context, id string) error {
-	body, err := intents.EncodeReference(id)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, publishFor)
-	defer cancel()
-	return s.pub.Publish(ctx, s.topic, body)
 }
 
 // remarks are what else there is to say of a submission.

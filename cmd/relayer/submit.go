@@ -58,7 +58,7 @@ func (c *submitCmd) Run(a *app) error {
 	if err != nil {
 		return usage(err)
 	}
-	check := func(in intents.Intent) (intents.Intent, error) { return c.check(a, name, route, in) }
+	check := a.door(name, route).Admit
 	ctx, stop := a.context()
 	defer stop()
 	in, err := c.input(a, check)
@@ -90,18 +90,6 @@ func (c *submitCmd) route(cfg config.Config) (string, *config.Route, error) {
 		err = errors.New("--wait: with --created nothing happens until the intents are authorized")
 	}
 	return c.Route, r, err
-}
-
-// check makes an intent one of the route, or says why it can be none.
-func (c *submitCmd) check(a *app, name string, r *config.Route, in intents.Intent) (intents.Intent, error) {
-	in.Route = name
-	if err := in.Validate(); err != nil {
-		return in, err
-	}
-	if len(r.Assets) > 0 && !slices.Contains(r.Assets, in.Asset) {
-		return in, &intents.InvalidError{Field: "asset", Value: in.Asset, Want: fmt.Sprintf("one of %v, the assets of route %s", r.Assets, name)}
-	}
-	return a.parts.canonical(r, in)
 }
 
 // input is what flags, the file or stdin ask for.

@@ -54,27 +54,3 @@ func (s *Store) Bury(ctx context.Context, d intents.DeadLetter) error {
 func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
-
-const selectLetters = `select topic, hash, body, size, reason, detail, message_id, route, count, first_at, last_at
- from dead_letters order by last_at desc, key desc limit $1`
-
-// DeadLetters reads up to most dead letters, newest first, and how often each came.
-func (s *Store) DeadLetters(ctx context.Context, most int) ([]intents.BuriedLetter, error) {
-	rows, err := s.pool.QueryContext(ctx, selectLetters, int64(most))
-	if err != nil {
-		return nil, unavailable(err)
-	}
-	defer rows.Close()
-	var all []intents.BuriedLetter
-	for rows.Next() {
-		var l intents.BuriedLetter
-		var hash []byte
-		if err := rows.Scan(&l.Topic, &hash, &l.Body, &l.Size, &l.Reason, &l.Detail, &l.MessageID, &l.Route, &l.Count,
-			stamp{&l.FirstAt}, stamp{&l.LastAt}); err != nil {
-			return nil, err
-		}
-		copy(l.Hash[:], hash)
-		all = append(all, l)
-	}
-	return all, ofRead(rows.Err())
-}

@@ -27,8 +27,10 @@ var allowed = map[string][]string{
 	"relayer/storetest":  {"intents", "relayer", "relayer/memstore"},
 	"relayer/sendertest": {"intents", "relayer"},
 	"relayer/simtest":    {"intents", "relayer", "relayer/memstore", "internal/batch"},
+	"internal/api":       {"intents", "internal/desk"},
 	"internal/config":    {"intents", "relayer"},
 	"internal/metrics":   {"intents", "relayer"},
+	"internal/desk":      {"intents"},
 	"internal/pgtest":    {"internal/postgres"},
 }
 
@@ -42,7 +44,8 @@ var outside = map[string][]string{
 	"github.com/lib/pq":                    {"intents/pgstore", "internal/postgres", "internal/pgtest", "internal/benchdb"},
 	"github.com/jmoiron/sqlx":              {"intents/pgstore"},
 	"github.com/prometheus/client_golang/": {"internal/metrics", "cmd/"},
-	"golang.org/x/time/rate":               {"relayer", "cmd/", "internal/config"},
+	"github.com/danielgtaylor/huma/v2/":    {"internal/api"},
+	"golang.org/x/time/rate":               {"relayer", "cmd/", "internal/config", "internal/api"},
 }
 
 type goPackage struct {

@@ -2,7 +2,10 @@ package memstore
 
 import (
 	"context"
+	"encoding/hex"
+	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
@@ -70,4 +73,13 @@ func (s *Store) DeadLetters(_ context.Context, most int) ([]intents.BuriedLetter
 	}
 	slices.SortFunc(out, func(a, b intents.BuriedLetter) int { return b.LastAt.Compare(a.LastAt) })
 	return out[:min(len(out), most)], nil
+}
+
+// FindDeadLetters reads up to most dead letters whose hash, in hexadecimal digits, begins as given, newest first.
+func (s *Store) FindDeadLetters(ctx context.Context, start string, most int) ([]intents.BuriedLetter, error) {
+	all, err := s.DeadLetters(ctx, math.MaxInt)
+	all = slices.DeleteFunc(all, func(l intents.BuriedLetter) bool {
+		return !strings.HasPrefix(hex.EncodeToString(l.Hash[:]), strings.ToLower(start))
+	})
+	return all[:min(len(all), most)], err
 }

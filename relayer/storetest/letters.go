@@ -3,6 +3,8 @@ package storetest
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/hex"
+	"strings"
 
 	"github.com/nsqrelayer/relayer/intents"
 )
@@ -12,6 +14,7 @@ func letterTests() []test {
 		{"letters/kept once, counted (case 38)", lettersCount},
 		{"letters/any bytes (case 11)", lettersBytes},
 		{"letters/cut (case 16)", lettersCut},
+		{"letters/found by the start of their hash", lettersFound},
 	}
 }
 
@@ -81,5 +84,26 @@ func lettersCut(f *fixture) {
 	got := f.letters()
 	if len(got) != 1 || len(got[0].Body) != intents.MaxDeadBody || got[0].Size != 1<<20 || got[0].Hash != sha256.Sum256(body) {
 		f.Errorf("got %d bytes of %d", len(got[0].Body), got[0].Size)
+	}
+}
+
+func lettersFound(f *fixture) {
+	one := f.letter(f.tag + "one")
+	f.must(f.Bury(f.ctx, one))
+	f.must(f.Bury(f.ctx, f.letter(f.tag+"two")))
+	one.Reason = intents.DeadConflict
+	f.must(f.Bury(f.ctx, one))
+	hash := hex.EncodeToString(one.Hash[:])
+	for start, want := range map[string]int{hash: 2, hash[:31]: 2, strings.ToUpper(hash[:32]): 2, hash + "0": 0, hash[:31] + "g": 0, "no hash": 0} {
+		got, err := f.FindDeadLetters(f.ctx, start, 10)
+		if err != nil || len(got) != want {
+			f.Errorf("%q: got %d, %v, want %d", start, len(got), err, want)
+		}
+		if len(got) == 2 && (got[0].Hash != one.Hash || got[0].Reason != intents.DeadConflict) {
+			f.Errorf("%q: got %+v, want the newest first", start, got)
+		}
+	}
+	if got, err := f.FindDeadLetters(f.ctx, hash, 1); err != nil || len(got) != 1 {
+		f.Errorf("one at most: got %d, %v", len(got), err)
 	}
 }

@@ -67,6 +67,8 @@ type Operator interface {
 	Signers(ctx context.Context) ([]intents.Signer, error)
 	// DeadLetters reads dead letters, newest first, and how often each came.
 	DeadLetters(ctx context.Context, most int) ([]intents.BuriedLetter, error)
+	// FindDeadLetters reads dead letters whose hash, in hexadecimal digits, begins as given, newest first.
+	FindDeadLetters(ctx context.Context, start string, most int) ([]intents.BuriedLetter, error)
 	// Audit compares sums with what they are derived from and says what does not add up; nothing when all does.
 	Audit(ctx context.Context) ([]string, error)
 	// Inspect makes every check that is asked for, in one snapshot, and says what each came to, in order.
