@@ -42,6 +42,7 @@ type Config struct {
 
 	Jitter func(time.Duration) time.Duration // spreads waits, and shortens none. Default: up to a quarter more
 	Logger *slog.Logger                      // Default: none
+	Meter  Meter                             // Default: nobody counts
 }
 
 // Defaults of Config.
@@ -80,6 +81,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Meter == nil {
+		c.Meter = deaf{}
 	}
 	return c
 }
