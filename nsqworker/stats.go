@@ -9,7 +9,7 @@ import (
 )
 
 type counters struct {
-	received, finished, requeued, refused, left, lapsed, redelivered, panics, recycled atomic.Uint64
+	received, finished, requeued, refused, touched, left, lapsed, redelivered, panics, recycled atomic.Uint64
 }
 
 // Stats is a snapshot. Counts are of what we did; nsqd confirms none of it.
@@ -18,6 +18,7 @@ type Stats struct {
 	Finished    uint64 // FIN written
 	Requeued    uint64 // REQ written because a handler said so
 	Refused     uint64 // REQ written before a handler began: above twice the concurrency, or draining
+	Touched     uint64 // TOUCH written
 	Left        uint64 // not answered: a handler left it, panicked, or its lease was lost
 	Lapsed      uint64 // leases lost while the message waited or its handler ran
 	Redelivered uint64 // deliveries of a message we still held
@@ -56,7 +57,7 @@ func (w *Worker) Stats() Stats {
 	c := w.count
 	s := Stats{
 		Received: c.received.Load(), Finished: c.finished.Load(), Requeued: c.requeued.Load(), Refused: c.refused.Load(),
-		Left: c.left.Load(), Lapsed: c.lapsed.Load(), Redelivered: c.redelivered.Load(), Panics: c.panics.Load(),
+		Touched: c.touched.Load(), Left: c.left.Load(), Lapsed: c.lapsed.Load(), Redelivered: c.redelivered.Load(), Panics: c.panics.Load(),
 		Recycled: c.recycled.Load(), Draining: w.draining.Load(),
 	}
 	inside, running := w.pool.counts()
