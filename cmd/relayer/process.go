@@ -12,6 +12,7 @@ import (
 
 	"github.com/nsqrelayer/relayer/intents/pgstore"
 	"github.com/nsqrelayer/relayer/internal/config"
+	"github.com/nsqrelayer/relayer/internal/metrics"
 	"github.com/nsqrelayer/relayer/nsqworker"
 	"github.com/nsqrelayer/relayer/relayer"
 )
@@ -21,6 +22,7 @@ type process struct {
 	store  *pgstore.Store
 	pub    *nsqworker.Publisher
 	routes []*route
+	meter  *metrics.Meter
 	pprof  bool // profiles are served
 }
 
@@ -33,7 +35,7 @@ func openProcess(ctx context.Context, cfg config.Config, log *slog.Logger, s sea
 		return nil, err
 	}
 	owner := instanceName()
-	p := &process{pprof: cfg.HTTPPprof}
+	p := &process{pprof: cfg.HTTPPprof, meter: metrics.NewMeter()}
 	if p.store, err = pgstore.Open(ctx, s.store(pgstore.Config{DSN: dsn, Actor: owner, Logger: log})); err != nil {
 		return nil, err
 	}
@@ -50,7 +52,7 @@ func (p *process) wire(cfg config.Config, owner string, log *slog.Logger, s seam
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Routes)) {
-		r, err := newRoute(name, cfg, p.store, p.pub, owner, log, s)
+		r, err := newRoute(name, cfg, p.store, p.pub, p.meter, owner, log, s)
 		if err != nil {
 			return fmt.Errorf("routes.%s: %w", name, err)
 		}

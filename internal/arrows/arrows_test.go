@@ -28,7 +28,7 @@ var allowed = map[string][]string{
 	"relayer/sendertest": {"intents", "relayer"},
 	"relayer/simtest":    {"intents", "relayer", "relayer/memstore", "internal/batch"},
 	"internal/config":    {"intents", "relayer"},
-	"internal/metrics":   {"intents", "relayer"},
+	"internal/metrics":   {"intents", "relayer", "nsqworker"},
 	"internal/pgtest":    {"internal/postgres"},
 }
 
