@@ -6,9 +6,6 @@ import (
 	"os"
 
 	"github.com/alecthomas/kong"
-
-	"github.com/nsqrelayer/relayer/internal/devstack/rpcproxy"
-	"github.com/nsqrelayer/relayer/internal/devstack/sink"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, realParts())) }
@@ -65,7 +62,7 @@ func (a *app) run(args []string) error {
 	helped := false
 	parser, err := kong.New(&c, kong.Name("relayer"),
 		kong.Description("Executes payment intents once: NSQ hands out work, Postgres knows the truth."),
-		kong.Vars{"sinkfaults": sink.FaultsHelp, "rpcfaults": rpcproxy.FaultsHelp}, kong.Writers(a.stdout, a.stderr), kong.Exit(func(int) { helped = true }),
+		helpVars(), kong.Writers(a.stdout, a.stderr), kong.Exit(func(int) { helped = true }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
 		kong.ExplicitGroups([]kong.Group{{Key: "settings", Title: "Settings:"}}))
 	if err != nil {
