@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
 type counters struct {
@@ -25,10 +26,11 @@ type Stats struct {
 	Panics      uint64
 	Recycled    uint64 // consumers replaced by the watchdog
 
-	Waiting, Running int    // messages without and with a handler
-	InFlight         int    // what nsqd has in flight with us by our account: these two, and left ones until their lease ends
-	MaxInFlight      int    // what nsqd may have in flight with us
-	Paused           string // the reason, while paused
+	Waiting, Running int           // messages without and with a handler
+	Oldest           time.Duration // how long the handler that has run longest has run, of messages that are still ours
+	InFlight         int           // what nsqd has in flight with us by our account: these two, and left ones until their lease ends
+	MaxInFlight      int           // what nsqd may have in flight with us
+	Paused           string        // the reason, while paused
 	Draining         bool
 	NSQDs            []NSQDStatus // by address
 }
@@ -67,6 +69,7 @@ func (w *Worker) Stats() Stats {
 		st := n.status(gen)
 		s.NSQDs = append(s.NSQDs, st)
 		s.InFlight += st.InFlight
+		s.Oldest = max(s.Oldest, n.oldest(time.Now()))
 	}
 	slices.SortFunc(s.NSQDs, func(a, b NSQDStatus) int { return strings.Compare(a.Addr, b.Addr) })
 	return s
@@ -100,6 +103,20 @@ func (n *node) status(gen int) NSQDStatus {
 		s.Connected, s.Err = true, nil
 	}
 	return s
+}
+
+// oldest is how long the handler of a message of ours has run longest.
+func (n *node) oldest(now time.Time) (age time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, k := range n.links {
+		for _, l := range k.leases {
+			if l.phase == running {
+				age = max(age, now.Sub(l.began))
+			}
+		}
+	}
+	return age
 }
 
 // ErrNotConnected is in Health's error while no nsqd is connected.
