@@ -99,7 +99,7 @@ func (w *Worker) await(limit time.Duration) int {
 		select {
 		case <-tick.C:
 		case <-progress.C:
-			w.log.InfoContext(w.base, "draining", "in_flight", running, "left", time.Until(end).Round(time.Second))
+			w.log.InfoContext(w.base, "draining", "in_flight", running, "oldest", w.Stats().Oldest.Round(time.Second), "left", time.Until(end).Round(time.Second))
 		}
 	}
 }

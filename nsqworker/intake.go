@@ -149,7 +149,7 @@ func (n *node) begin(l *lease, base context.Context, draining *atomic.Bool, now 
 		n.giveBack(l)
 		return false
 	}
-	l.phase = running
+	l.phase, l.began = running, now
 	l.ctx, l.end = context.WithCancelCause(base)
 	return true
 }

@@ -27,9 +27,10 @@ type lease struct {
 	touch sync.Mutex
 
 	phase    phase
-	lost     error // why it is not ours any more
-	touching bool  // a TOUCH is ordered
-	pos      int   // in link.leases
+	began    time.Time // when a handler took it
+	lost     error     // why it is not ours any more
+	touching bool      // a TOUCH is ordered
+	pos      int       // in link.leases
 	next     time.Time
 	deadline time.Time // by our clock; nsqd's is a little later
 	cap      time.Time // no TOUCH moves the deadline past this, and nsqd says nothing

@@ -6,10 +6,11 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
 type counters struct {
-	received, finished, requeued, refused, left, lapsed, redelivered, panics, recycled atomic.Uint64
+	received, finished, requeued, refused, touched, left, lapsed, redelivered, panics, recycled atomic.Uint64
 }
 
 // Stats is a snapshot. Counts are of what we did; nsqd confirms none of it.
@@ -18,16 +19,18 @@ type Stats struct {
 	Finished    uint64 // FIN written
 	Requeued    uint64 // REQ written because a handler said so
 	Refused     uint64 // REQ written before a handler began: above twice the concurrency, or draining
+	Touched     uint64 // TOUCH written
 	Left        uint64 // not answered: a handler left it, panicked, or its lease was lost
 	Lapsed      uint64 // leases lost while the message waited or its handler ran
 	Redelivered uint64 // deliveries of a message we still held
 	Panics      uint64
 	Recycled    uint64 // consumers replaced by the watchdog
 
-	Waiting, Running int    // messages without and with a handler
-	InFlight         int    // what nsqd has in flight with us by our account: these two, and left ones until their lease ends
-	MaxInFlight      int    // what nsqd may have in flight with us
-	Paused           string // the reason, while paused
+	Waiting, Running int           // messages without and with a handler
+	Oldest           time.Duration // how long the handler that has run longest has run, of messages that are still ours
+	InFlight         int           // what nsqd has in flight with us by our account: these two, and left ones until their lease ends
+	MaxInFlight      int           // what nsqd may have in flight with us
+	Paused           string        // the reason, while paused
 	Draining         bool
 	NSQDs            []NSQDStatus // by address
 }
@@ -56,7 +59,7 @@ func (w *Worker) Stats() Stats {
 	c := w.count
 	s := Stats{
 		Received: c.received.Load(), Finished: c.finished.Load(), Requeued: c.requeued.Load(), Refused: c.refused.Load(),
-		Left: c.left.Load(), Lapsed: c.lapsed.Load(), Redelivered: c.redelivered.Load(), Panics: c.panics.Load(),
+		Touched: c.touched.Load(), Left: c.left.Load(), Lapsed: c.lapsed.Load(), Redelivered: c.redelivered.Load(), Panics: c.panics.Load(),
 		Recycled: c.recycled.Load(), Draining: w.draining.Load(),
 	}
 	inside, running := w.pool.counts()
@@ -66,6 +69,7 @@ func (w *Worker) Stats() Stats {
 		st := n.status(gen)
 		s.NSQDs = append(s.NSQDs, st)
 		s.InFlight += st.InFlight
+		s.Oldest = max(s.Oldest, n.oldest(time.Now()))
 	}
 	slices.SortFunc(s.NSQDs, func(a, b NSQDStatus) int { return strings.Compare(a.Addr, b.Addr) })
 	return s
@@ -99,6 +103,20 @@ func (n *node) status(gen int) NSQDStatus {
 		s.Connected, s.Err = true, nil
 	}
 	return s
+}
+
+// oldest is how long the handler of a message of ours has run longest.
+func (n *node) oldest(now time.Time) (age time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, k := range n.links {
+		for _, l := range k.leases {
+			if l.phase == running {
+				age = max(age, now.Sub(l.began))
+			}
+		}
+	}
+	return age
 }
 
 // ErrNotConnected is in Health's error while no nsqd is connected.

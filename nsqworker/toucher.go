@@ -52,6 +52,7 @@ func (n *node) carryOut(o order) {
 	}
 	sent := time.Now()
 	o.lease.msg.Touch()
+	n.count.touched.Add(1)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	o.lease.touched(sent, n.timing)

@@ -67,7 +67,10 @@ func (w *Worker) submit(j *job, a intents.Attempt, p *Permit) intents.Result {
 	defer p.Done()
 	ctx, cancel := within(j.work, w.cfg.SubmitTimeout)
 	defer cancel()
+	began := time.Now()
 	r := w.sender.Submit(ctx, a)
+	w.cfg.Meter.Took(StageSend, time.Since(began))
+	w.cfg.Meter.Attempted(r.Verdict)
 	ok := r.Alive || r.Verdict != intents.Unknown && r.Verdict != intents.NotSent
 	if p.Report(ok) {
 		w.log.WarnContext(j.work, "breaker turned", "open", ok, "verdict", r.Verdict.String())
@@ -82,7 +85,7 @@ func (w *Worker) complete(j *job, c intents.Claimed, r intents.Result) Dispositi
 	w.count(j, r, err)
 	switch {
 	case err == nil:
-		w.moved(j.work, in)
+		w.moved(j.work, c.Intent.State, in)
 		return Finish()
 	case errors.Is(err, intents.ErrMoved):
 		w.log.WarnContext(j.work, "result met a row that others moved", "intent", c.Intent.ID, "verdict", r.Verdict.String())

@@ -59,7 +59,7 @@ func (w *Worker) claim(j *job, c intents.Claim, p *Permit) (out Disposition, mov
 	if needsNumber(c.Intent, c.Plan) {
 		w.gates.open(claimed.Slot().Scope)
 	}
-	w.moved(j.work, claimed.Intent)
+	w.moved(j.work, c.Intent.State, claimed.Intent)
 	return w.carry(j, claimed, t, p), false
 }
 

@@ -43,6 +43,7 @@ type Config struct {
 	Now    func() time.Time                  // the process's clock, wall and monotonic, for claims and ages. Default: time.Now
 	Jitter func(time.Duration) time.Duration // spreads waits, and shortens none. Default: up to a quarter more
 	Logger *slog.Logger                      // Default: none
+	Meter  Meter                             // Default: nobody counts
 }
 
 // Defaults of Config.
@@ -84,6 +85,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Meter == nil {
+		c.Meter = deaf{}
 	}
 	return c
 }

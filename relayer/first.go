@@ -98,7 +98,7 @@ func (w *Worker) refuse(j *job, in intents.Intent, reason intents.Reason, detail
 	defer cancel()
 	failed, err := w.desk.Refuse(ctx, in, reason, detail)
 	if err == nil {
-		w.moved(j.work, failed)
+		w.moved(j.work, in.State, failed)
 	}
 	return w.after(j, "refuse", err)
 }
@@ -118,7 +118,9 @@ func (w *Worker) permit(j *job, weight int) (*Permit, Disposition, bool) {
 		ctx, cancel = by(j.lease, until)
 		defer cancel()
 	}
+	began := time.Now()
 	p, err := w.throttle.Acquire(ctx, weight)
+	w.cfg.Meter.Took(StageThrottle, time.Since(began))
 	switch {
 	case err == nil:
 		return p, Disposition{}, true

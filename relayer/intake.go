@@ -93,7 +93,7 @@ func (w *Worker) take(j *job, m intents.Message) (intents.Intent, Disposition, b
 	in, err := w.store.Take(j.lease, m)
 	if err == nil {
 		if m.Full && in.CreatedAt.Equal(in.ReadAt) { // it is new: a new one is read when it is created
-			w.moved(j.work, in)
+			w.moved(j.work, 0, in)
 		}
 		return in, Disposition{}, true
 	}
@@ -127,6 +127,7 @@ func (w *Worker) bury(j *job, reason string, cause error) Disposition {
 		w.log.ErrorContext(j.work, "dead letter cannot be stored", "message", j.d.ID, "reason", reason, "err", err)
 		return Requeue(buryDelay)
 	}
+	w.cfg.Meter.Buried(reason)
 	w.log.WarnContext(j.work, "dead letter", "message", j.d.ID, "reason", reason, "detail", letter.Detail, "size", letter.Size)
 	return Finish()
 }

@@ -25,6 +25,7 @@ type Observer struct {
 	throttle *Throttle
 	log      *slog.Logger
 	census   census
+	stats    loopStats
 }
 
 // NewObserver makes the observer of a route. It draws its permits from the throttle's share for reads.
@@ -38,9 +39,16 @@ func NewObserver(cfg Config, due Due, witness Witness, store Store, sender Sende
 // Errors: those of Due, Witness and Sender.Observe.
 func (o *Observer) Observe(ctx context.Context) (int, error) {
 	lead, err := o.due.Lead(ctx, o.lease(), o.cfg.Owner, max(leaseTicks*o.cfg.ObserveEvery, o.patience()))
-	if err != nil || !lead {
-		return 0, err
+	n := 0
+	if err == nil && lead {
+		n, err = o.observe(ctx)
 	}
+	o.stats.note(lead, n, err)
+	return n, err
+}
+
+// observe is one look of the leader.
+func (o *Observer) observe(ctx context.Context) (int, error) {
 	ws, err := o.witness.Watches(ctx, o.cfg.Route, o.cfg.ObserveMost)
 	if err == nil {
 		o.number(ctx, len(ws) > 0)
@@ -179,15 +187,6 @@ func rank(f intents.Fact) int {
 	return 0
 }
 
-func (o *Observer) tell(ctx context.Context, ws []intents.Watch, ins []intents.Intent) {
-	for i, in := range ins {
-		if in.Version != ws[i].Intent.Version {
-			o.log.InfoContext(ctx, "intent moved", "intent", in.ID, "state", in.State.String(), "version", in.Version,
-				"reason", string(in.Reason), "ref", in.Ref)
-		}
-	}
-}
-
 // want sends what a sender asks for: further attempts, which it makes and stores first, or stored ones again. No claim is
 // needed: it is the same slot. Nothing is sent for an intent in review, where a person decides, and none in a paused route.
 // Lower numbers go first: those above them wait for them.
@@ -265,6 +264,7 @@ func (o *Observer) submit(ctx context.Context, a intents.Attempt, p *Permit) err
 	ctx, cancel := context.WithTimeout(ctx, o.cfg.SubmitTimeout)
 	defer cancel()
 	r := o.sender.Submit(ctx, a)
+	o.cfg.Meter.Attempted(r.Verdict)
 	calm(ctx, o.log, p, r.Calm, r.Known)
 	o.log.InfoContext(ctx, "attempt sent", "slot", a.Slot.String(), "kind", a.Kind.String(), "no", a.No, "verdict", r.Verdict.String())
 	return nil

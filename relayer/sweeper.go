@@ -27,6 +27,7 @@ type Sweeper struct {
 	more    bool        // there was more due than room, when last looked
 	failing bool        // the last publish failed
 	gone    atomic.Bool // what we published may be
+	stats   loopStats
 }
 
 // NewSweeper makes the sweeper of a route.
@@ -48,13 +49,23 @@ const leaseTicks = 20
 // Errors: those of Due and Publisher.
 func (s *Sweeper) Sweep(ctx context.Context) (int, error) {
 	lead, err := s.due.Lead(ctx, s.lease(), s.cfg.Owner, max(leaseTicks*s.cfg.SweepEvery, s.cfg.StoreTimeout))
-	if err != nil {
-		return 0, err
-	}
-	if !lead {
+	n := 0
+	switch {
+	case err != nil:
+	case lead:
+		n, err = s.sweep(ctx)
+	default:
 		s.out, s.more = nil, false
-		return 0, nil
 	}
+	s.stats.note(lead, n, err)
+	return n, err
+}
+
+// Stats tells how the sweeper stands. It may be called from anywhere.
+func (s *Sweeper) Stats() LoopStats { return s.stats.read() }
+
+// sweep is one round of the leader.
+func (s *Sweeper) sweep(ctx context.Context) (int, error) {
 	room, err := s.room(ctx)
 	if err != nil || room == 0 {
 		return 0, err

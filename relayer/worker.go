@@ -61,6 +61,9 @@ func (w *Worker) Handle(work, lease context.Context, d Delivery) (out Dispositio
 		}
 	}()
 	j := &job{work: work, lease: lease, d: d}
+	if !d.Published.IsZero() {
+		w.cfg.Meter.Took(StageQueue, w.age(j))
+	}
 	m, out, ok := w.read(j)
 	if !ok {
 		return out
@@ -129,7 +132,11 @@ func (w *Worker) after(j *job, step string, err error) (out Disposition, moved b
 	return w.putOff(j, step, err), false
 }
 
-func (w *Worker) moved(ctx context.Context, in intents.Intent) {
+// moved tells of an intent that a delivery found in one state and left in another, or the same.
+func (w *Worker) moved(ctx context.Context, was intents.State, in intents.Intent) {
+	if in.State != was {
+		w.cfg.Meter.Moved(in.State)
+	}
 	if !w.log.Enabled(ctx, slog.LevelInfo) { // several times for each delivery
 		return
 	}

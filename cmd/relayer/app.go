@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -129,4 +130,14 @@ func (a *app) open(ctx context.Context) (store, error) {
 	}
 	s, err := a.parts.open(ctx, dsn, a.actor(), a.logger(slog.LevelWarn))
 	return s, settingError(err)
+}
+
+// devLink is the file in which the dev stack of this user says where its settings are: in the user's own cache, since
+// anybody may write to the machine's temporary directory. Empty when the user has none.
+func devLink() string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(cache, "relayer", "dev")
 }

@@ -1,3 +1,5 @@
+//go:build !lean
+
 package main
 
 import (
@@ -11,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/nsqrelayer/relayer/internal/devstack/rpcproxy"
+	"github.com/nsqrelayer/relayer/internal/devstack/sink"
 )
 
 // rpcFaults is a flag that may stand alone: then it means the default faults.
@@ -74,4 +77,9 @@ func (d *dev) window() int {
 		return defaultWindow
 	}
 	return devWindow
+}
+
+// helpVars are what help texts take from the parts of the dev stack.
+func helpVars() kong.Vars {
+	return kong.Vars{"sinkfaults": sink.FaultsHelp, "rpcfaults": rpcproxy.FaultsHelp}
 }

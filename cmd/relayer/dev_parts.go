@@ -1,3 +1,5 @@
+//go:build !lean
+
 package main
 
 import (
@@ -268,10 +270,4 @@ func devError(err error) error {
 		}
 	}
 	return settingError(err)
-}
-
-// blamed says whether an error of a type is in err.
-func blamed[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
-	return ok
 }

@@ -1,3 +1,5 @@
+//go:build !lean
+
 package main
 
 import (
@@ -6,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -137,14 +138,4 @@ func (d *dev) tellAddresses() {
 	}
 	self := os.Args[0]
 	fmt.Fprintf(d.out, "    %s get pi_x1\n    %s list --state settled\n\n  Ctrl-C drains and stops; twice stops now.\n\n", self, self)
-}
-
-// devLink is the file in which the dev stack of this user says where its settings are: in the user's own cache, since
-// anybody may write to the machine's temporary directory. Empty when the user has none.
-func devLink() string {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(cache, "relayer", "dev")
 }

@@ -75,3 +75,9 @@ func codeOf(err error) int {
 	}
 	return exitFailed
 }
+
+// blamed says whether an error of a type is in err.
+func blamed[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}

@@ -136,7 +136,7 @@ func (p *process) checks() []httpd.Check {
 // measured is what metrics show of the process.
 func (p *process) measured() metrics.Config {
 	b := version()
-	c := metrics.Config{Version: b.Version, Commit: cmp.Or(b.Commit, "unknown"), GoVersion: b.Go, Signers: p.store}
+	c := metrics.Config{Version: b.Version, Commit: cmp.Or(b.Commit, "unknown"), GoVersion: b.Go, Signers: p.store, Ledger: p.store, Meter: p.meter}
 	for _, r := range p.routes {
 		c.Routes = append(c.Routes, r.measured())
 	}
@@ -144,7 +144,10 @@ func (p *process) measured() metrics.Config {
 }
 
 func (r *route) measured() metrics.Route {
-	m := metrics.Route{Name: r.name, Worker: r.worker, Throttle: r.throttle}
+	m := metrics.Route{Name: r.name, Worker: r.worker, Throttle: r.throttle, Consumer: r.consumer, Sweeper: r.sweeper, Observer: r.observer}
+	if n, ok := r.way.(noded); ok {
+		m.Nodes = func() []metrics.Node { return nodesOf(n) }
+	}
 	if s, ok := r.way.(scoped); ok {
 		m.Scopes = s.Scopes()
 	}
@@ -152,4 +155,12 @@ func (r *route) measured() metrics.Route {
 		m.Purse = b
 	}
 	return m
+}
+
+func nodesOf(n noded) []metrics.Node {
+	var all []metrics.Node
+	for _, s := range n.Nodes() {
+		all = append(all, metrics.Node{Host: s.Host, Out: s.Out, Head: s.Head})
+	}
+	return all
 }

@@ -76,6 +76,10 @@ func TestRunServesMetrics(t *testing.T) {
 		`relayer_deliveries_total{result="sent",route="payouts"} 10`, `relayer_deliveries_total{result="sent",route="webhooks"} 10`,
 		`relayer_deliveries_total{result="panics",route="webhooks"} 0`, `relayer_throttle_in_flight{route="webhooks"} 0`,
 		`relayer_breaker_open{route="payouts"} 0`, `relayer_signer_nonce{`+devSigner+`,source="db"} 10`,
+		`relayer_intents_total{route="webhooks",state="settled"} 10`, `relayer_attempts_total{route="payouts",verdict="accepted"} 10`,
+		`relayer_stage_duration_seconds_count{route="webhooks",stage="send"} 10`, `relayer_nsq_messages_total{action="finished",route="webhooks"} 10`,
+		`relayer_nsq_connections{route="payouts"} 1`, `relayer_draining{route="payouts"} 0`, `relayer_database_up 1`, `relayer_recovery_needed 0`,
+		`relayer_leads{loop="sweeper",route="payouts"} 1`, `relayer_review{route="payouts"} 0`,
 		`relayer_signer_ahead{`+devSigner+`} 0`, `relayer_signer_frozen{`+devSigner+`} 0`)
 	p.signal(syscall.SIGTERM)
 	p.exits(exitOK)

@@ -6,9 +6,6 @@ import (
 	"os"
 
 	"github.com/alecthomas/kong"
-
-	"github.com/nsqrelayer/relayer/internal/devstack/rpcproxy"
-	"github.com/nsqrelayer/relayer/internal/devstack/sink"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, realParts())) }
@@ -17,30 +14,33 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, realParts
 type cli struct {
 	globals
 
-	Run     runCmd        `cmd:"" help:"Work the routes of relayer.toml until SIGTERM."`
-	API     apiCmd        `cmd:"" name:"api" help:"Serve the HTTP API alone, without working any route."`
-	Dev     devCmd        `cmd:"" help:"Start everything on this machine, thrown away on exit, and show intents move."`
-	Migrate migrateCmd    `cmd:"" help:"Bring the database's schema up to this version, or show where it stands."`
-	Submit  submitCmd     `cmd:"" help:"Create intents, from flags or from NDJSON, and publish them."`
-	Get     getCmd        `cmd:"" help:"Show an intent with its timeline and attempts."`
-	List    listCmd       `cmd:"" aliases:"ls" help:"List intents, newest first."`
-	Cancel  cancelCmd     `cmd:"" help:"Call an intent off; certain until it is claimed."`
-	Pause   pauseCmd      `cmd:"" help:"Stop a route from claiming, in all processes."`
-	Resume  resumeCmd     `cmd:"" help:"Let a paused route claim again."`
-	Account accountCmd    `cmd:"" help:"Credit and show accounts."`
-	Observe observeCmd    `cmd:"" help:"Ask the other side once what became of an intent."`
-	Attempt attemptCmd    `cmd:"" help:"Send more for an intent, in its slot."`
-	Review  reviewCmd     `cmd:"" help:"Decide about intents of which nobody can prove that they happened or did not."`
-	Dead    deadletterCmd `cmd:"" name:"deadletter" help:"Messages that could not become intents: list, show, publish again."`
-	Audit   auditCmd      `cmd:"" help:"Check that everything in the database adds up; exit 1 when it does not."`
-	Recover recoverCmd    `cmd:"" help:"Go on after the database has forgotten what it had committed."`
-	Prune   pruneCmd      `cmd:"" help:"Delete what ended long ago, but for a tombstone of each intent."`
-	EVM     evmCmd        `cmd:"" name:"evm" help:"Signers of EVM chains."`
-	Token   tokenCmd      `cmd:"" help:"Tokens of the HTTP API."`
-	Alive   instancesCmd  `cmd:"" name:"instances" help:"List the processes that work."`
-	Bench   benchCmd      `cmd:"" help:"Measure throughput, latency and memory, on parts that are thrown away on exit."`
-	Worker  benchWorker   `cmd:"" name:"bench-worker" hidden:""`
-	Version versionCmd    `cmd:"" help:"Show version, commit and date."`
+	Run      runCmd         `cmd:"" help:"Work the routes of relayer.toml until SIGTERM."`
+	API      apiCmd         `cmd:"" name:"api" help:"Serve the HTTP API alone, without working any route."`
+	Dev      devCmd         `cmd:"" help:"Start everything on this machine, thrown away on exit, and show intents move."`
+	Migrate  migrateCmd     `cmd:"" help:"Bring the database's schema up to this version, or show where it stands."`
+	Submit   submitCmd      `cmd:"" help:"Create intents, from flags or from NDJSON, and publish them."`
+	Get      getCmd         `cmd:"" help:"Show an intent with its timeline and attempts."`
+	List     listCmd        `cmd:"" aliases:"ls" help:"List intents, newest first."`
+	Cancel   cancelCmd      `cmd:"" help:"Call an intent off; certain until it is claimed."`
+	Pause    pauseCmd       `cmd:"" help:"Stop a route from claiming, in all processes."`
+	Resume   resumeCmd      `cmd:"" help:"Let a paused route claim again."`
+	Account  accountCmd     `cmd:"" help:"Credit and show accounts."`
+	Observe  observeCmd     `cmd:"" help:"Ask the other side once what became of an intent."`
+	Attempt  attemptCmd     `cmd:"" help:"Send more for an intent, in its slot."`
+	Review   reviewCmd      `cmd:"" help:"Decide about intents of which nobody can prove that they happened or did not."`
+	Dead     deadletterCmd  `cmd:"" name:"deadletter" help:"Messages that could not become intents: list, show, publish again."`
+	Audit    auditCmd       `cmd:"" help:"Check that everything in the database adds up; exit 1 when it does not."`
+	Recover  recoverCmd     `cmd:"" help:"Go on after the database has forgotten what it had committed."`
+	Prune    pruneCmd       `cmd:"" help:"Delete what ended long ago, but for a tombstone of each intent."`
+	EVM      evmCmd         `cmd:"" name:"evm" help:"Signers of EVM chains."`
+	Token    tokenCmd       `cmd:"" help:"Tokens of the HTTP API."`
+	Alive    instancesCmd   `cmd:"" name:"instances" help:"List the processes that work."`
+	Bench    benchCmd       `cmd:"" help:"Measure throughput, latency and memory, on parts that are thrown away on exit."`
+	Worker   benchWorker    `cmd:"" name:"bench-worker" hidden:""`
+	Version  versionCmd     `cmd:"" help:"Show version, commit and date."`
+	Health   healthcheckCmd `cmd:"" name:"healthcheck" help:"Ask the process on this machine whether it is ready; exit 0 or 1."`
+	Complete completionCmd  `cmd:"" name:"completion" help:"Print the script with which a shell completes commands."`
+	Words    completeCmd    `cmd:"" name:"complete" hidden:""`
 }
 
 // Help follows the description in relayer --help.
@@ -68,7 +68,7 @@ func (a *app) run(args []string) error {
 	helped := false
 	parser, err := kong.New(&c, kong.Name("relayer"),
 		kong.Description("Executes payment intents once: NSQ hands out work, Postgres knows the truth."),
-		kong.Vars{"sinkfaults": sink.FaultsHelp, "rpcfaults": rpcproxy.FaultsHelp}, kong.Writers(a.stdout, a.stderr), kong.Exit(func(int) { helped = true }),
+		helpVars(), kong.Writers(a.stdout, a.stderr), kong.Exit(func(int) { helped = true }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
 		kong.ExplicitGroups([]kong.Group{{Key: "settings", Title: "Settings:"}}))
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/intents/pgstore"
 	"github.com/nsqrelayer/relayer/internal/config"
+	"github.com/nsqrelayer/relayer/internal/metrics"
 	"github.com/nsqrelayer/relayer/nsqworker"
 	"github.com/nsqrelayer/relayer/relayer"
 )
@@ -25,6 +26,7 @@ type process struct {
 	cfg    config.Config
 	owner  string
 	log    *slog.Logger
+	meter  *metrics.Meter
 }
 
 // openProcess wires what a configuration says. Nothing is consumed before run. The store's owner, which stands in
@@ -36,7 +38,7 @@ func openProcess(ctx context.Context, cfg config.Config, log *slog.Logger, s sea
 		return nil, err
 	}
 	owner := instanceName()
-	p := &process{cfg: cfg, owner: owner, log: log}
+	p := &process{cfg: cfg, owner: owner, log: log, meter: metrics.NewMeter()}
 	if p.store, err = pgstore.Open(ctx, s.store(pgstore.Config{DSN: dsn, Actor: owner, Logger: log})); err != nil {
 		return nil, err
 	}
@@ -53,7 +55,7 @@ func (p *process) wire(cfg config.Config, owner string, log *slog.Logger, s seam
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Routes)) {
-		r, err := newRoute(name, cfg, p.store, p.pub, owner, log, s)
+		r, err := newRoute(name, cfg, p.store, p.pub, p.meter, owner, log, s)
 		if err != nil {
 			return fmt.Errorf("routes.%s: %w", name, err)
 		}

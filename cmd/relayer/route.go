@@ -11,6 +11,7 @@ import (
 
 	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/internal/config"
+	"github.com/nsqrelayer/relayer/internal/metrics"
 	"github.com/nsqrelayer/relayer/nsqworker"
 	"github.com/nsqrelayer/relayer/relayer"
 )
@@ -29,7 +30,7 @@ type route struct {
 	log      *slog.Logger
 }
 
-func newRoute(name string, cfg config.Config, store ledger, pub relayer.Publisher, owner string, log *slog.Logger, s seams) (*route, error) {
+func newRoute(name string, cfg config.Config, store ledger, pub relayer.Publisher, meter *metrics.Meter, owner string, log *slog.Logger, s seams) (*route, error) {
 	store = s.ledger(name, store)
 	r := &route{name: name, store: store, log: log.With("route", name)}
 	settings, err := cfg.Route(name)
@@ -37,12 +38,12 @@ func newRoute(name string, cfg config.Config, store ledger, pub relayer.Publishe
 		return nil, err
 	}
 	r.throttle = relayer.NewThrottle(settings.Limits())
-	if r.way, err = openWay(settings, r.throttle, r.log); err != nil {
+	if r.way, err = openCounted(settings, r.throttle, meter, r.log); err != nil {
 		return nil, err
 	}
 	r.way = s.way(name, r.way)
 	engine := cfg.Engine(name)
-	engine.Owner, engine.Logger = owner, log
+	engine.Owner, engine.Logger, engine.Meter = owner, log, meter.Route(name)
 	r.sweeper = relayer.NewSweeper(engine, store, pub)
 	h := &handler{topic: settings.Topic}
 	consume := consumerConfig(cfg, settings, owner, r.log)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"sync"
 
 	"github.com/nsqrelayer/relayer/intents"
 )
@@ -44,7 +45,13 @@ func (runCmd) Run(a *app) error {
 	defer p.close()
 	log.InfoContext(ctx, "relayer started", "version", version().Version, "routes", len(p.routes))
 	context.AfterFunc(ctx, stop) // a second signal ends the process
-	return settingError(p.runServing(ctx, web, log))
+	done := make(chan struct{})
+	var told sync.WaitGroup
+	told.Go(func() { p.notify(ctx, done, cfg.DrainTimeout, log) })
+	err = p.runServing(ctx, web, log)
+	close(done)
+	told.Wait()
+	return settingError(err)
 }
 
 // settingError makes what a setting is to blame for exit 2.

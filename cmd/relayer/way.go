@@ -39,6 +39,9 @@ type purse interface {
 	Balances() map[string]*big.Int
 }
 
+// noded is a way with endpoints to choose from.
+type noded interface{ Nodes() []evm.NodeState }
+
 // signers is where counter scopes are made known.
 type signers interface {
 	// OpenSigner compares the chain's next number with ours. Errors: intents.ErrUnavailable.
@@ -47,9 +50,14 @@ type signers interface {
 
 // openWay opens a route's sender; m is charged for what it reads, where that is counted.
 func openWay(r *config.Route, m evm.Meter, log *slog.Logger) (way, error) {
+	return openCounted(r, m, nil, log)
+}
+
+// openCounted is openWay with somebody who hears of each call to a node.
+func openCounted(r *config.Route, m evm.Meter, calls evm.Calls, log *slog.Logger) (way, error) {
 	switch r.Sender {
 	case "evm":
-		return openEVM(r, m, log)
+		return openEVM(r, m, calls, log)
 	case "webhook":
 		return openWebhook(r, log)
 	}
@@ -83,7 +91,7 @@ type evmWay struct {
 // second for each signer; more signers, or a larger window against a node whose pool is as large, give more.
 const defaultWindow = 16
 
-func openEVM(r *config.Route, m evm.Meter, log *slog.Logger) (way, error) {
+func openEVM(r *config.Route, m evm.Meter, calls evm.Calls, log *slog.Logger) (way, error) {
 	c := r.EVM
 	signers, err := openSigners(r)
 	if err != nil {
@@ -101,7 +109,7 @@ func openEVM(r *config.Route, m evm.Meter, log *slog.Logger) (way, error) {
 		RPCURL: c.RPCURL.Reveal(), Endpoints: endpoints, ChainID: c.ChainID, Signers: signers, Assets: []string{c.Coin}, Tokens: tokens, AllowData: c.AllowData,
 		Confirmations: uint64(c.Confirmations), MaxFeePerGas: c.MaxFeePerGas.Big(), LowBalance: c.LowBalance.Big(), Timeout: r.SubmitTimeout, Logger: log,
 		Finality: evm.Finality(c.Finality), FeePercentile: c.FeePercentile, BumpAfter: uint64(c.BumpAfter), BumpPercent: uint64(c.BumpPercent),
-		MaxBumps: c.MaxBumps, NoBump: c.NoBump, ResendAfter: c.ResendAfter, SendBatch: c.SendBatch, Units: evm.Units(c.Units), Meter: m,
+		MaxBumps: c.MaxBumps, NoBump: c.NoBump, ResendAfter: c.ResendAfter, SendBatch: c.SendBatch, Units: evm.Units(c.Units), Meter: m, Calls: calls,
 	})
 	window := c.Window
 	if window == 0 {

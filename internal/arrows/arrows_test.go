@@ -29,7 +29,7 @@ var allowed = map[string][]string{
 	"relayer/simtest":    {"intents", "relayer", "relayer/memstore", "internal/batch"},
 	"internal/api":       {"intents", "internal/desk"},
 	"internal/config":    {"intents", "relayer"},
-	"internal/metrics":   {"intents", "relayer"},
+	"internal/metrics":   {"intents", "relayer", "nsqworker"},
 	"internal/desk":      {"intents"},
 	"internal/pgtest":    {"internal/postgres"},
 }

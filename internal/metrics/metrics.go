@@ -25,7 +25,10 @@ type Config struct {
 
 	Routes  []Route       // those that this process runs
 	Signers Signers       // asked only where a route has scopes
+	Ledger  Ledger        // nil: nothing is shown of what waits
+	Meter   *Meter        // what the routes tell. Nil: nothing of it is shown
 	Fresh   time.Duration // how long what was read of signers is shown before it is read again. Default 5s
+	Stale   time.Duration // the same for what waits. Default 15s
 	Timeout time.Duration // of one read. Default 2s
 }
 
@@ -35,7 +38,11 @@ type Route struct {
 	Scopes   []string // of its counter slots, as "evm:<chain>:<address>"; empty: it has none
 	Worker   Worker
 	Throttle Throttle
-	Purse    Purse // nil: the sender knows no balance
+	Purse    Purse         // nil: the sender knows no balance
+	Nodes    func() []Node // nil: the sender has no endpoints to choose from
+	Consumer Consumer      // nil: not shown, as are the loops
+	Sweeper  Loop
+	Observer Loop
 }
 
 // Worker counts deliveries, as *relayer.Worker does.
@@ -61,10 +68,15 @@ type Purse interface {
 // Errors: those of prometheus.Registerer, when something of these names is in it already.
 func Register(reg prometheus.Registerer, cfg Config) error {
 	cfg.Fresh, cfg.Timeout = cmp.Or(cfg.Fresh, 5*time.Second), cmp.Or(cfg.Timeout, 2*time.Second)
-	for _, c := range []prometheus.Collector{
-		newBuild(cfg), newRoutes(cfg.Routes), newSigners(cfg), newBalances(cfg.Routes),
+	cfg.Stale = cmp.Or(cfg.Stale, 15*time.Second)
+	all := []prometheus.Collector{
+		newBuild(cfg), newRoutes(cfg.Routes), newQueue(cfg.Routes), newSigners(cfg), newBalances(cfg.Routes), newNodes(cfg.Routes), newLedger(cfg),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	} {
+	}
+	if cfg.Meter != nil {
+		all = append(all, cfg.Meter.collectors()...)
+	}
+	for _, c := range all {
 		if err := reg.Register(c); err != nil {
 			return fmt.Errorf("metrics: %w", err)
 		}
@@ -90,6 +102,10 @@ func newBuild(cfg Config) prometheus.Collector {
 // gauge is a metric's description and its value at one moment.
 func gauge(out chan<- prometheus.Metric, d *prometheus.Desc, value float64, labels ...string) {
 	out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+}
+
+func counter(out chan<- prometheus.Metric, d *prometheus.Desc, value float64, labels ...string) {
+	out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
 }
 
 // flag is 1 for true.

@@ -38,17 +38,13 @@ func (c *routes) Describe(out chan<- *prometheus.Desc) {
 func (c *routes) Collect(out chan<- prometheus.Metric) {
 	for _, r := range c.all {
 		s := r.Worker.Stats()
-		c.count(out, s.Sent, r.Name, "sent")
-		c.count(out, s.Retry, r.Name, "retry")
-		c.count(out, s.Abandoned, r.Name, "abandoned")
-		c.count(out, s.Panics, r.Name, "panics")
+		counter(out, c.deliveries, float64(s.Sent), r.Name, "sent")
+		counter(out, c.deliveries, float64(s.Retry), r.Name, "retry")
+		counter(out, c.deliveries, float64(s.Abandoned), r.Name, "abandoned")
+		counter(out, c.deliveries, float64(s.Panics), r.Name, "panics")
 		t := r.Throttle.State()
 		gauge(out, c.waiting, float64(t.Waiting), r.Name)
 		gauge(out, c.inFlight, float64(t.InFlight), r.Name)
 		gauge(out, c.breaker, flag(t.Breaker.Gate != relayer.GateOpen), r.Name) // an open gate is a breaker that has not tripped
 	}
-}
-
-func (c *routes) count(out chan<- prometheus.Metric, n int64, labels ...string) {
-	out <- prometheus.MustNewConstMetric(c.deliveries, prometheus.CounterValue, float64(n), labels...)
 }

@@ -1,9 +1,7 @@
 package metrics
 
 import (
-	"context"
 	"fmt"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -13,14 +11,14 @@ import (
 // signers shows how the signers of the process stand in the store. All processes of a route show the same.
 type signers struct {
 	scopes map[string]bool // of the process
-	cache  *cache
+	cache  *cache[[]intents.Signer]
 
 	nonce, window, open, ahead, frozen *prometheus.Desc
 }
 
 func newSigners(cfg Config) *signers {
 	c := &signers{
-		scopes: map[string]bool{}, cache: newCache(cfg),
+		scopes: map[string]bool{},
 		nonce: prometheus.NewDesc("relayer_signer_nonce",
 			"Next nonce: db, the next to give out; chain, the chain's own count when last looked at. Chain above db: somebody else sends with the key.",
 			[]string{"chain", "signer", "source"}, nil),
@@ -28,6 +26,9 @@ func newSigners(cfg Config) *signers {
 		open:   signerDesc("relayer_signer_open", "Nonces given out that are not final yet."),
 		ahead:  signerDesc("relayer_signer_ahead", "Open nonces that the chain has not used yet; no more are given out at the window."),
 		frozen: signerDesc("relayer_signer_frozen", "1 while the signer gives out no nonce, until a person lets it go on."),
+	}
+	if cfg.Signers != nil {
+		c.cache = newCache(cfg.Fresh, cfg.Timeout, cfg.Signers.Signers)
 	}
 	for _, r := range cfg.Routes {
 		for _, scope := range r.Scopes {
@@ -74,34 +75,4 @@ func (c *signers) show(out chan<- prometheus.Metric, s intents.Signer) {
 	gauge(out, c.open, float64(s.Open), chain, signer)
 	gauge(out, c.ahead, float64(s.Ahead), chain, signer)
 	gauge(out, c.frozen, flag(s.Frozen != ""), chain, signer)
-}
-
-// cache reads the store at most once in a while, however many scrapes come, and whether or not it can be read: a store
-// that does not answer is not asked by each of them.
-type cache struct {
-	from           Signers
-	fresh, timeout time.Duration
-
-	turn chan struct{} // has room for the one scrape that looks; it guards what follows
-	at   time.Time     // when it was last read; zero: never
-	last []intents.Signer
-	err  error
-}
-
-func newCache(cfg Config) *cache {
-	return &cache{from: cfg.Signers, fresh: cfg.Fresh, timeout: cfg.Timeout, turn: make(chan struct{}, 1)}
-}
-
-// read waits while another scrape reads, then shares what that one got.
-func (c *cache) read() ([]intents.Signer, error) {
-	c.turn <- struct{}{}
-	defer func() { <-c.turn }()
-	if !c.at.IsZero() && time.Since(c.at) < c.fresh {
-		return c.last, c.err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
-	defer cancel()
-	c.last, c.err = c.from.Signers(ctx)
-	c.at = time.Now()
-	return c.last, c.err
 }

@@ -78,7 +78,7 @@ func (s *Sender) callAt(ctx context.Context, n *node, calls []rpc.BatchElem) err
 	start := time.Now()
 	within, cancel := context.WithTimeout(ctx, s.most(ctx))
 	defer cancel()
-	if err := n.rpc.BatchCallContext(within, calls); err != nil {
+	if err := n.rpc.BatchCallContext(forMethod(within, mainOf(calls)), calls); err != nil {
 		s.noteError(ctx, n, err, time.Since(start) < waited)
 		return s.callError(ctx, named(calls), err, true)
 	}
@@ -106,7 +106,10 @@ func backoffOf(err error) time.Duration {
 }
 
 // named tells a batch by its first call behind eth_chainId.
-func named(calls []rpc.BatchElem) string { return "batch of " + calls[min(1, len(calls)-1)].Method }
+func named(calls []rpc.BatchElem) string { return "batch of " + mainOf(calls) }
+
+// mainOf is the method of a batch's first call behind eth_chainId.
+func mainOf(calls []rpc.BatchElem) string { return calls[min(1, len(calls)-1)].Method }
 
 // noteError tells the pool of a call that failed as a whole. What the caller cut off is not the node's fault, nor what
 // ran out of time that went by, for the most part, before the call began: late.

@@ -82,6 +82,8 @@ type Config struct {
 	Timeout time.Duration
 	// MaxConns bounds the connections of this sender. Default 64.
 	MaxConns int
+	// Calls hears of each HTTP call to a node. Nil: nobody does.
+	Calls Calls
 	// Logger hears of alarms: wrong chain, foreign hashes, refused credentials. Nil: nobody does.
 	Logger *slog.Logger
 }

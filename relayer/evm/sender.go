@@ -34,7 +34,7 @@ func New(cfg Config) (*Sender, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	transport := newTransport(cfg)
+	transport := counted(newTransport(cfg), cfg.Calls)
 	reads := newHTTP(reading{transport})
 	var nodes []*node
 	var urls []*url.URL
