@@ -29,6 +29,7 @@ var allowed = map[string][]string{
 	"relayer/simtest":    {"intents", "relayer", "relayer/memstore", "internal/batch"},
 	"internal/config":    {"intents", "relayer"},
 	"internal/metrics":   {"intents", "relayer"},
+	"internal/console":   {"intents", "internal/desk"},
 	"internal/desk":      {"intents"},
 	"internal/pgtest":    {"internal/postgres"},
 }

@@ -1,0 +1,87 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/nsqrelayer/relayer/intents"
+)
+
+// Pulse counts intents, cheaply: nothing is read that grows with what is over.
+type Pulse interface {
+	// Standing tells how many intents stand where.
+	Standing(ctx context.Context) (Standing, error)
+	// Flow counts what was created and what settled under the keys above from, up to to.
+	Flow(ctx context.Context, from, to int64) (Flow, error)
+}
+
+// Standing is how many intents stand where.
+type Standing struct {
+	Counts  []Count
+	Waiting []intents.Intent // of those that are open, some that were created first, oldest first
+	At      time.Time        // when it was counted
+}
+
+// Count is how many intents are in a state.
+type Count struct {
+	State intents.State
+	N     int64
+	About bool // an estimate: nobody counted them all
+	More  bool // at least so many
+}
+
+// Flow is what came and what ended between two keys.
+type Flow struct {
+	Created, Settled int64
+	Head             int64 // the newest key given out
+}
+
+// overviewView is the first page.
+type overviewView struct {
+	Standing Standing
+	Review   int64 // how many wait for a person
+	More     bool
+	Oldest   *intents.Intent // longest in review
+	Chart    chartView
+}
+
+func (c *Console) overview(w http.ResponseWriter, r *http.Request, who Person) {
+	v, err := c.look(r.Context())
+	if err != nil {
+		c.broken(w, r, who, err)
+		return
+	}
+	c.seen(w, r, who, "overview", page{Title: "Overview", Body: v})
+}
+
+// live is the part of the overview that is kept fresh.
+func (c *Console) live(w http.ResponseWriter, r *http.Request, who Person) {
+	v, err := c.look(r.Context())
+	if err != nil {
+		c.broken(w, r, who, err)
+		return
+	}
+	c.part(w, "overview", "live", v)
+}
+
+func (c *Console) look(ctx context.Context) (overviewView, error) {
+	s, err := c.cfg.Pulse.Standing(ctx)
+	if err != nil {
+		return overviewView{}, err
+	}
+	v := overviewView{Standing: s, Chart: c.chart.view()}
+	for _, n := range s.Counts {
+		if n.State == intents.NeedsReview {
+			v.Review, v.More = n.N, n.More
+		}
+	}
+	if v.Review == 0 {
+		return v, nil
+	}
+	oldest, err := c.cfg.Reviews.Reviews(ctx, "", 1)
+	if err == nil && len(oldest) > 0 {
+		v.Oldest = &oldest[0]
+	}
+	return v, err
+}
