@@ -57,6 +57,7 @@ type DeadLetter struct {
 // BuriedLetter is a dead letter as it is kept, with how often it came.
 type BuriedLetter struct {
 	DeadLetter
+	Key             int64 // the store's own
 	Count           int
 	FirstAt, LastAt time.Time
 }

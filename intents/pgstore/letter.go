@@ -8,12 +8,21 @@ import (
 	"github.com/nsqrelayer/relayer/intents"
 )
 
-const selectLetters = `select topic, hash, body, size, reason, detail, message_id, route, count, first_at, last_at
+const selectLetters = `select key, topic, hash, body, size, reason, detail, message_id, route, count, first_at, last_at
  from dead_letters`
 
 // DeadLetters reads up to most dead letters, newest first, and how often each came.
 func (s *Store) DeadLetters(ctx context.Context, most int) ([]intents.BuriedLetter, error) {
 	return s.letters(ctx, selectLetters+` order by last_at desc, key desc limit $1`, int64(most))
+}
+
+// DeadLettersBefore reads a page of dead letters, newest first: those that last came before the given one, of which only Key
+// and LastAt are looked at; from the newest on where it is zero.
+func (s *Store) DeadLettersBefore(ctx context.Context, last intents.BuriedLetter, most int) ([]intents.BuriedLetter, error) {
+	if last.LastAt.IsZero() {
+		return s.DeadLetters(ctx, most)
+	}
+	return s.letters(ctx, selectLetters+` where (last_at, key) < ($1, $2) order by last_at desc, key desc limit $3`, last.LastAt, last.Key, int64(most))
 }
 
 // FindDeadLetters reads up to most dead letters whose hash, in hexadecimal digits, begins as given, newest first.
@@ -50,7 +59,7 @@ func (s *Store) letters(ctx context.Context, query string, args ...any) ([]inten
 	for rows.Next() {
 		var l intents.BuriedLetter
 		var hash []byte
-		if err := rows.Scan(&l.Topic, &hash, &l.Body, &l.Size, &l.Reason, &l.Detail, &l.MessageID, &l.Route, &l.Count,
+		if err := rows.Scan(&l.Key, &l.Topic, &hash, &l.Body, &l.Size, &l.Reason, &l.Detail, &l.MessageID, &l.Route, &l.Count,
 			stamp{&l.FirstAt}, stamp{&l.LastAt}); err != nil {
 			return nil, err
 		}

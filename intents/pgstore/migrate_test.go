@@ -20,7 +20,7 @@ func TestMigrate(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.New(t, nil)
 	before, err := MigrationStatus(t.Context(), dsn)
-	if err != nil || len(before) != 4 || !before[0].AppliedAt.IsZero() {
+	if err != nil || len(before) != 5 || !before[0].AppliedAt.IsZero() {
 		t.Fatalf("before: %+v, %v", before, err)
 	}
 	if _, err := Open(t.Context(), Config{DSN: dsn}); !errors.Is(err, intents.ErrUnavailable) {
@@ -41,11 +41,11 @@ func TestMigrate(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if applied, err := Migrate(t.Context(), dsn, nil); err != nil || len(applied) != 0 || steps != 4 {
-		t.Errorf("%d steps, then %v, %v; want 4, then none", steps, applied, err)
+	if applied, err := Migrate(t.Context(), dsn, nil); err != nil || len(applied) != 0 || steps != 5 {
+		t.Errorf("%d steps, then %v, %v; want 5, then none", steps, applied, err)
 	}
 	after, err := MigrationStatus(t.Context(), dsn)
-	if err != nil || len(after) != 4 || after[0].AppliedAt.IsZero() || after[0].Name != "00001_init.sql" {
+	if err != nil || len(after) != 5 || after[0].AppliedAt.IsZero() || after[0].Name != "00001_init.sql" {
 		t.Errorf("after: %+v, %v", after, err)
 	}
 }
@@ -65,7 +65,7 @@ func TestMigrationGivesUp(t *testing.T) {
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	if applied, err := Migrate(t.Context(), dsn, nil); err != nil || len(applied) != 4 {
+	if applied, err := Migrate(t.Context(), dsn, nil); err != nil || len(applied) != 5 {
 		t.Errorf("migrate again: %v, %v", applied, err)
 	}
 }

@@ -153,7 +153,8 @@ func (s *Store) closePools() {
 
 const selectWritable = `select pg_is_in_recovery() or current_setting('transaction_read_only') = 'on',
  to_regclass('intents') is not null and to_regclass('attempts') is not null and to_regclass('recoveries') is not null
- and to_regclass('tombstones_key') is not null and to_regclass('intents_created') is not null`
+ and to_regclass('tombstones_key') is not null and to_regclass('intents_created') is not null
+ and to_regclass('intent_events_xid') is not null`
 
 // Ping says whether the store can be written to now. A connection that cannot write any more is closed: the next one asks
 // for a server that can. Errors: one that wraps intents.ErrUnavailable.
