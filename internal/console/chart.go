@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/nsqrelayer/relayer/intents"
 )
 
 const (
@@ -20,6 +22,7 @@ type chart struct {
 
 	from, head int64 // keys of the window that is counted next: it ended one sample ago, so that what was late is in it
 	last       time.Time
+	looks      int
 }
 
 // rate is per second.
@@ -59,10 +62,13 @@ func (c *chart) window() (from, to int64) {
 	return c.from, c.head
 }
 
-func (c *chart) add(f Flow, now time.Time) {
+func (c *chart) add(f intents.Flow, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.from > 0 && now.After(c.last) { // the first two looks only find where to begin
+	if c.looks++; c.looks == 1 {
+		c.head = f.Head // nothing before it is counted
+	}
+	if c.looks > 2 && now.After(c.last) { // the first two looks only find where to begin
 		s := now.Sub(c.last).Seconds()
 		c.rates = append(c.rates, rate{float64(f.Created) / s, float64(f.Settled) / s})
 		c.rates = c.rates[max(0, len(c.rates)-samples):]

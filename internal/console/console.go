@@ -67,6 +67,7 @@ type Console struct {
 	views    *views
 	sessions *sessions
 	chart    *chart
+	standing *standing
 }
 
 // New makes a console. Errors: none that a test of the package would not show.
@@ -83,7 +84,7 @@ func New(cfg Config) (*Console, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Console{cfg: cfg, views: v, sessions: newSessions(cfg.Now), chart: newChart()}, nil
+	return &Console{cfg: cfg, views: v, sessions: newSessions(cfg.Now), chart: newChart(), standing: new(standing)}, nil
 }
 
 // Handler serves all pages. It takes paths as they come: it must stand at the root.

@@ -73,9 +73,10 @@ type rest struct {
 	down     error
 	routes   []console.Route
 	signer   intents.Signer
-	flows    []console.Flow
+	flows    []intents.Flow
 	windows  [][2]int64
 	dropped  error
+	counted  int
 	replayed []string
 }
 
@@ -138,20 +139,21 @@ func (r *rest) Standing(ctx context.Context) (console.Standing, error) {
 		return console.Standing{}, r.down
 	}
 	counts, err := r.Count(ctx, "")
-	s := console.Standing{At: time.Now()}
+	r.counted++
+	s := console.Standing{}
 	for _, st := range intents.States() {
-		s.Counts = append(s.Counts, console.Count{State: st, N: int64(counts[st]), About: st == intents.Settled, More: st == intents.NeedsReview})
+		s.Counts = append(s.Counts, console.Count{State: st, N: int64(counts[st]), More: st == intents.NeedsReview})
 	}
 	s.Waiting, _ = r.List(ctx, intents.Filter{States: []intents.State{intents.Authorized, intents.NeedsReview}})
 	return s, err
 }
 
-func (r *rest) Flow(_ context.Context, from, to int64) (console.Flow, error) {
+func (r *rest) Flow(_ context.Context, from, to int64) (intents.Flow, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.windows = append(r.windows, [2]int64{from, to})
 	if len(r.flows) == 0 {
-		return console.Flow{}, errors.New("no more")
+		return intents.Flow{}, errors.New("no more")
 	}
 	f := r.flows[0]
 	r.flows = r.flows[1:]

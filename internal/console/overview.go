@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
@@ -13,28 +14,21 @@ type Pulse interface {
 	// Standing tells how many intents stand where.
 	Standing(ctx context.Context) (Standing, error)
 	// Flow counts what was created and what settled under the keys above from, up to to.
-	Flow(ctx context.Context, from, to int64) (Flow, error)
+	Flow(ctx context.Context, from, to int64) (intents.Flow, error)
 }
 
 // Standing is how many intents stand where.
 type Standing struct {
 	Counts  []Count
+	All     int64            // all there are, by estimate; 0: Counts tells of them all
 	Waiting []intents.Intent // of those that are open, some that were created first, oldest first
-	At      time.Time        // when it was counted
 }
 
 // Count is how many intents are in a state.
 type Count struct {
 	State intents.State
 	N     int64
-	About bool // an estimate: nobody counted them all
 	More  bool // at least so many
-}
-
-// Flow is what came and what ended between two keys.
-type Flow struct {
-	Created, Settled int64
-	Head             int64 // the newest key given out
 }
 
 // overviewView is the first page.
@@ -66,7 +60,7 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request, who Person) {
 }
 
 func (c *Console) look(ctx context.Context) (overviewView, error) {
-	s, err := c.cfg.Pulse.Standing(ctx)
+	s, err := c.standing.read(ctx, c.cfg)
 	if err != nil {
 		return overviewView{}, err
 	}
@@ -84,4 +78,28 @@ func (c *Console) look(ctx context.Context) (overviewView, error) {
 		v.Oldest = &oldest[0]
 	}
 	return v, err
+}
+
+// fresh is how long what was counted is shown before it is counted again: many may look at once.
+const fresh = time.Second
+
+// standing keeps the last count.
+type standing struct {
+	mu   sync.Mutex
+	last Standing
+	at   time.Time
+}
+
+// read counts, or shows what was counted just now. Who comes while it is counted waits for that.
+func (s *standing) read(ctx context.Context, cfg Config) (Standing, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := cfg.Now(); now.Sub(s.at) < fresh && !s.at.IsZero() {
+		return s.last, nil
+	}
+	got, err := cfg.Pulse.Standing(ctx)
+	if err == nil {
+		s.last, s.at = got, cfg.Now()
+	}
+	return got, err
 }

@@ -143,7 +143,28 @@ func TestReviewListIsOldestFirst(t *testing.T) {
 	if strings.Index(a.body, "pi_first") > strings.Index(a.body, "pi_second") {
 		t.Error("the second comes first")
 	}
-	h.wants(h.get("/"), http.StatusOK, "2 or more payments wait")
+	if a := h.get("/review?route=payouts"); strings.Contains(a.body, "pi_first") {
+		t.Error("another route's is shown")
+	}
+}
+
+// Case 110: many who look at once cost one count.
+func TestCountsAreShared(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	h := newHouse(t, func(c *console.Config) { c.Now = func() time.Time { return now } })
+	h.reviewed("pi_1", intents.Never)
+	for range 20 {
+		h.wants(h.get("/live"), http.StatusOK, "1 or more payment waits")
+	}
+	if h.rest.counted != 1 {
+		t.Errorf("counted %d times", h.rest.counted)
+	}
+	now = now.Add(time.Second)
+	h.get("/live")
+	if h.rest.counted != 2 {
+		t.Errorf("counted %d times, want once more", h.rest.counted)
+	}
 }
 
 // The chart counts each key once, one look after its window has ended, so that what was committed late is counted.
@@ -157,12 +178,12 @@ func TestChart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.rest.flows = []console.Flow{{Head: 100}, {Head: 110}, {Created: 4, Settled: 2, Head: 120}, {Created: 20, Settled: 0, Head: 130}}
+	h.rest.flows = []intents.Flow{{Head: 100}, {Head: 110}, {Created: 4, Settled: 2, Head: 120}, {Created: 20, Settled: 0, Head: 130}}
 	for range 5 { // the last fails
 		console.Sample(t.Context(), c)
 		now = now.Add(2 * time.Second)
 	}
-	want := [][2]int64{{0, 0}, {0, 100}, {100, 110}, {110, 120}, {120, 130}}
+	want := [][2]int64{{0, 0}, {100, 100}, {100, 110}, {110, 120}, {120, 130}}
 	if fmt.Sprint(h.rest.windows) != fmt.Sprint(want) {
 		t.Errorf("windows %v, want %v", h.rest.windows, want)
 	}

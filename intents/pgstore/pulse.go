@@ -1,0 +1,45 @@
+package pgstore
+
+import (
+	"context"
+
+	"github.com/nsqrelayer/relayer/intents"
+)
+
+// Keys are given out in order, so that what is new lies at the end of both tables; what settles is captured by an entry.
+const (
+	countFlow = `select (select count(*) from (select from intents where key > $1 and key <= $2 limit $3) i),
+ (select count(*) from (select from entries where key > $1 and key <= $2 and intent is not null limit $3) e),
+ (select case when is_called then last_value else 0 end from relayer_keys)`
+	mostFlow = 100_000
+
+	intentsSize = `select pg_relation_size('intents')`
+	smallSize   = 16 << 20 // bytes: some ten thousand intents
+
+	oldestOpen = `select * from (select * from intents where due_at is not null limit $1) o order by key limit $2`
+)
+
+// Flow counts what was created and what settled under the keys above from, up to to; no more than a bound. What commits
+// late can be missed: ask about a window some time after its end.
+func (s *Store) Flow(ctx context.Context, from, to int64) (intents.Flow, error) {
+	var f intents.Flow
+	err := s.pool.QueryRowContext(ctx, countFlow, from, to, int64(mostFlow)).Scan(&f.Created, &f.Settled, &f.Head)
+	return f, ofRead(err)
+}
+
+// Small says whether all intents can be counted in no time.
+func (s *Store) Small(ctx context.Context) (bool, error) {
+	var size int64
+	err := s.pool.QueryRowContext(ctx, intentsSize).Scan(&size)
+	return size <= smallSize, ofRead(err)
+}
+
+// Oldest reads those that were created first among the intents that are due some day. It looks at no more than among of
+// them.
+func (s *Store) Oldest(ctx context.Context, among, most int) ([]intents.Intent, error) {
+	rows, err := load(ctx, s.pool, 0, reading(oldestOpen)+` order by i.key`, int64(among), int64(most))
+	if err != nil {
+		return nil, ofPool(err)
+	}
+	return plain(rows), nil
+}
