@@ -57,6 +57,7 @@ func (p *process) runServing(ctx context.Context, web *httpd.Server, log *slog.L
 	}
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var server sync.WaitGroup
+	server.Go(func() { p.face.Run(serving) })
 	server.Go(func() {
 		if err := web.Run(serving, h); err != nil {
 			log.ErrorContext(serving, "http server ended", "err", err)
@@ -68,17 +69,21 @@ func (p *process) runServing(ctx context.Context, web *httpd.Server, log *slog.L
 	return err
 }
 
-// handler is all that the process serves over HTTP.
-func (p *process) handler(log *slog.Logger) (http.Handler, error) {
+// handler is all that the process serves over HTTP: the console, and what machines ask for.
+func (p *process) handler(log *slog.Logger) (_ http.Handler, err error) {
+	if p.face, err = p.openConsole(log); err != nil {
+		return nil, err
+	}
 	reg := prometheus.NewRegistry()
 	if err := metrics.Register(reg, p.measured()); err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
+	mux.Handle("/", p.face.Handler())
 	mux.HandleFunc("GET /livez", httpd.Live)
 	mux.Handle("GET /readyz", httpd.Ready(p.checks()...))
 	mux.Handle("GET /metrics", metrics.Handler(reg, log))
-	if p.pprof {
+	if p.cfg.HTTPPprof {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)

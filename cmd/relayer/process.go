@@ -12,6 +12,7 @@ import (
 
 	"github.com/nsqrelayer/relayer/intents/pgstore"
 	"github.com/nsqrelayer/relayer/internal/config"
+	"github.com/nsqrelayer/relayer/internal/console"
 	"github.com/nsqrelayer/relayer/nsqworker"
 	"github.com/nsqrelayer/relayer/relayer"
 )
@@ -21,7 +22,8 @@ type process struct {
 	store  *pgstore.Store
 	pub    *nsqworker.Publisher
 	routes []*route
-	pprof  bool // profiles are served
+	cfg    config.Config
+	face   *console.Console // once something is served
 }
 
 // openProcess wires what a configuration says. Nothing is consumed before run. The store's owner, which stands in
@@ -33,7 +35,7 @@ func openProcess(ctx context.Context, cfg config.Config, log *slog.Logger, s sea
 		return nil, err
 	}
 	owner := instanceName()
-	p := &process{pprof: cfg.HTTPPprof}
+	p := &process{cfg: cfg}
 	if p.store, err = pgstore.Open(ctx, s.store(pgstore.Config{DSN: dsn, Actor: owner, Logger: log})); err != nil {
 		return nil, err
 	}
