@@ -96,6 +96,8 @@ func TestFreshAnswerChangesWhatMayBeDone(t *testing.T) {
 	t.Parallel()
 	h := furnished(t)
 	h.lacks(h.get("/intents/pi_stuck/now", "HX-Request", "true"), "hx-swap-oob")
+	h.other.fact = intents.Final // then its own reference is suggested
+	h.wants(h.get("/intents/pi_stuck/now", "HX-Request", "true"), http.StatusOK, `id="decide" aria-labelledby="decide-title" hx-swap-oob="true"`, `value="seen"`)
 	in := h.read("pi_stuck")
 	if _, _, err := h.store.Resolve(t.Context(), "pi_stuck", intents.Order{Verb: intents.Settle, Version: in.Version, Actor: "bob", Reason: "seen", Ref: "r", Own: true}); err != nil {
 		t.Fatal(err)

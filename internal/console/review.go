@@ -77,7 +77,19 @@ func (d *decideView) see(w intents.Watch, s sight) {
 	if s.asked && s.view.Error == "" {
 		before := d.Cards
 		d.Cards = cards(w.Intent, s.seen)
+		if s.seen.Fact == intents.Final {
+			d.suggest(s.seen.Ref)
+		}
 		d.Now.Changes = differ(before, d.Cards)
+	}
+}
+
+// suggest puts the other side's own reference into the form.
+func (d *decideView) suggest(ref string) {
+	for i := range d.Cards {
+		if d.Cards[i].Do == desk.Settle && d.Cards[i].Refused == "" {
+			d.Cards[i].Form.Ref = ref
+		}
 	}
 }
 

@@ -13,6 +13,11 @@
     const el = e.detail.target;
     if (polls(el) && el.contains(document.activeElement)) e.detail.shouldSwap = false;
   });
+  // What a person has begun to write is not replaced either.
+  document.addEventListener("htmx:oobBeforeSwap", (e) => {
+    const begun = [...e.detail.target.querySelectorAll("input")].some((i) => i.value !== i.defaultValue || i.checked !== i.defaultChecked);
+    if (begun || e.detail.target.contains(document.activeElement)) e.detail.shouldSwap = false;
+  });
 
   const button = document.getElementById("pause");
   if (button) {
