@@ -16,6 +16,7 @@ import (
 
 	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/internal/config"
+	"github.com/nsqrelayer/relayer/internal/console"
 	"github.com/nsqrelayer/relayer/internal/httpd"
 	"github.com/nsqrelayer/relayer/internal/metrics"
 )
@@ -79,7 +80,10 @@ func (p *process) handler(log *slog.Logger) (_ http.Handler, err error) {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/", p.face.Handler())
+	pages := p.face.Handler()
+	for _, pattern := range console.Patterns() {
+		mux.Handle(pattern, pages)
+	}
 	mux.HandleFunc("GET /livez", httpd.Live)
 	mux.Handle("GET /readyz", httpd.Ready(p.checks()...))
 	mux.Handle("GET /metrics", metrics.Handler(reg, log))

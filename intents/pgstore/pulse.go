@@ -2,6 +2,8 @@ package pgstore
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 
 	"github.com/nsqrelayer/relayer/intents"
 )
@@ -15,6 +17,10 @@ const (
 
 	intentsSize = `select pg_relation_size('intents')`
 	smallSize   = 16 << 20 // bytes: some ten thousand intents
+
+	// Attempts have no index by name: only those of what is open are looked through.
+	namedOpen = `select i.id from (select id, slot from intents where due_at is not null and slot is not null limit $2) i
+ join attempts a on a.slot = i.slot where a.name = $1 limit 1`
 
 	oldestOpen = `select * from (select * from intents where due_at is not null limit $1) o order by key limit $2`
 )
@@ -42,4 +48,18 @@ func (s *Store) Oldest(ctx context.Context, among, most int) ([]intents.Intent, 
 		return nil, ofPool(err)
 	}
 	return plain(rows), nil
+}
+
+// mostNamed is among how many open intents an attempt is looked for.
+const mostNamed = 20_000
+
+// Named reads the id of an open intent that has an attempt of a name, such as a transaction's hash; empty when there is
+// none. Where very much is open it may be missed.
+func (s *Store) Named(ctx context.Context, name string) (string, error) {
+	var id string
+	err := s.pool.QueryRowContext(ctx, namedOpen, name, int64(mostNamed)).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return id, ofRead(err)
 }

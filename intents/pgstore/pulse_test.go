@@ -36,6 +36,12 @@ func TestFlow(t *testing.T) {
 	if len(old) != 1 || old[0].ID != "pi_0" {
 		t.Errorf("oldest: %+v, want the one that is open", old)
 	}
+	as := answers(t, "attempts", func() ([]intents.Attempt, error) { return s.Attempts(t.Context(), "pi_0") })
+	for name, want := range map[string]string{as[0].Name: "pi_0", "nobody": ""} {
+		if id := answers(t, "named", func() (string, error) { return s.Named(t.Context(), name) }); id != want {
+			t.Errorf("%q names %q, want %q", name, id, want)
+		}
+	}
 	if small := answers(t, "small", func() (bool, error) { return s.Small(t.Context()) }); !small {
 		t.Error("three intents are not few")
 	}

@@ -31,6 +31,7 @@ type Config struct {
 	Open   string              // who stands in timelines where nobody signs in. Default "console"
 	Redact func(string) string // keeps secrets out of what errors say; nil: nothing is kept out
 	Ask    time.Duration       // how long the other side may take to answer. Default 10s
+	Search time.Duration       // how long intents may be searched for. Default 5s: no index leads to some of what may be asked for
 	Now    func() time.Time    // default time.Now
 	Logger *slog.Logger        // default none
 }
@@ -43,6 +44,8 @@ type Intents interface {
 	Cancel(ctx context.Context, id, actor string) (intents.Intent, error)
 	// Note adds a line to the timeline. Errors: intents.ErrNotFound.
 	Note(ctx context.Context, id, actor string, detail []byte) error
+	// Named reads the id of an open intent that has an attempt of a name, a transaction's hash; empty: none was found.
+	Named(ctx context.Context, name string) (string, error)
 }
 
 // Reviews is what waits for a person, and what persons decide on.
@@ -72,7 +75,7 @@ type Console struct {
 
 // New makes a console. Errors: none that a test of the package would not show.
 func New(cfg Config) (*Console, error) {
-	cfg.Open, cfg.Ask = cmp.Or(cfg.Open, "console"), cmp.Or(cfg.Ask, 10*time.Second)
+	cfg.Open, cfg.Ask, cfg.Search = cmp.Or(cfg.Open, "console"), cmp.Or(cfg.Ask, 10*time.Second), cmp.Or(cfg.Search, 5*time.Second)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -87,7 +90,16 @@ func New(cfg Config) (*Console, error) {
 	return &Console{cfg: cfg, views: v, sessions: newSessions(cfg.Now), chart: newChart(), standing: new(standing)}, nil
 }
 
-// Handler serves all pages. It takes paths as they come: it must stand at the root.
+// Patterns are what Handler wants to serve of a mux, and nothing else: paths of other parts are not the console's to answer.
+func Patterns() []string {
+	all := []string{"/{$}"}
+	for _, part := range []string{"static", "signin", "signout", "live", "intents", "review", "dead-letters", "routes", "instances", "signers"} {
+		all = append(all, "/"+part, "/"+part+"/")
+	}
+	return all
+}
+
+// Handler serves all pages. It takes paths as they come.
 func (c *Console) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /static/", files())

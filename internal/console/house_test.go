@@ -37,14 +37,15 @@ type other struct {
 	fact  intents.Fact
 	err   error
 	refer *intents.Observation
-	while func() // what happens while it is asked
+	hangs bool // until whoever asks gives up
 }
 
-func (o *other) Peek(_ context.Context, w intents.Watch) (intents.Observation, error) {
+func (o *other) Peek(ctx context.Context, w intents.Watch) (intents.Observation, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.while != nil {
-		o.while()
+	if o.hangs {
+		<-ctx.Done()
+		return intents.Observation{}, ctx.Err()
 	}
 	return intents.Observation{Slot: w.Slot, No: 1, Of: 1, Fact: o.fact, Ref: "seen", Evidence: []byte(`{"said":"<b>nothing</b>"}`)}, o.err
 }
@@ -148,6 +149,15 @@ func (r *rest) Standing(ctx context.Context) (console.Standing, error) {
 	return s, err
 }
 
+// Named knows attempts as reviewed makes them.
+func (r *rest) Named(ctx context.Context, name string) (string, error) {
+	id, ok := strings.CutPrefix(name, "key-")
+	if !ok {
+		return "", r.down
+	}
+	return id, r.down
+}
+
 func (r *rest) Flow(_ context.Context, from, to int64) (intents.Flow, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -183,7 +193,7 @@ func newHouse(t *testing.T, change ...func(*console.Config)) *house {
 	s := memstore.New(memstore.Config{Actor: "worker"})
 	o := &other{store: s}
 	h := &house{T: t, store: s, other: o, rest: &rest{Store: s, other: o, signer: intents.Signer{Scope: "evm:1:0xabc", Next: 7, Seen: 9, Window: 16}}}
-	cfg := console.Config{Version: "v1", Looker: "worker", Intents: s, Reviews: s, Letters: h.rest, Routes: h.rest, Signers: h.rest, Fleet: h.rest, Others: h.rest, Pulse: h.rest,
+	cfg := console.Config{Version: "v1", Looker: "worker", Intents: h.rest, Reviews: s, Letters: h.rest, Routes: h.rest, Signers: h.rest, Fleet: h.rest, Others: h.rest, Pulse: h.rest,
 		Redact: func(text string) string { return strings.ReplaceAll(text, "SECRETKEY", "***") }}
 	for _, f := range change {
 		f(&cfg)

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -28,7 +29,7 @@ func furnished(t *testing.T) *house {
 }
 
 var pages = []string{"/", "/live", "/review", "/intents", "/intents/pi_new", "/intents/pi_stuck", "/intents/pi_stuck?ask=1", "/intents/pi_failed",
-	"/dead-letters", "/dead-letters/01", "/routes", "/signers", "/instances", "/signin", "/nowhere"}
+	"/dead-letters", "/dead-letters/01", "/routes", "/signers", "/instances", "/signin", "/review/nowhere"}
 
 // Whatever strangers wrote is shown as text; nothing on a page is a script or a style of its own, or comes from elsewhere.
 func TestPagesCarryNothingForeign(t *testing.T) {
@@ -113,6 +114,9 @@ func TestIntentsAreFiltered(t *testing.T) {
 	h.wants(h.get("/intents?state=needs_review"), http.StatusOK, "pi_stuck")
 	h.lacks(h.get("/intents?state=needs_review"), "pi_new")
 	h.wants(h.get("/intents?q=pi_new"), http.StatusSeeOther, "/intents/pi_new")
+	h.wants(h.get("/intents?q=key-pi_stuck"), http.StatusSeeOther, "/intents/pi_stuck")
+	h.wants(h.get("/intents?since=1h"), http.StatusOK, "pi_new", `value="1h" selected`)
+	h.wants(h.get("/intents?since=-1h"), http.StatusBadRequest)
 	h.wants(h.get("/intents?q=pi_none"), http.StatusOK, "Nothing matches")
 	h.wants(h.get("/intents?state=lost"), http.StatusBadRequest)
 	h.wants(h.get("/intents?before=x"), http.StatusBadRequest)
@@ -130,6 +134,32 @@ func TestIntentsAreFiltered(t *testing.T) {
 	b := h.get(older[1])
 	h.wants(b, http.StatusOK, "pi_stuck")
 	h.lacks(b, "hx-trigger=\"every", "pi_many_49")
+}
+
+// slow is a database in which a search takes for ever.
+type slow struct{ console.Reviews }
+
+func (slow) List(ctx context.Context, _ intents.Filter) ([]intents.Intent, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// Case 110: a search that would read everything ends, and says how to narrow it.
+func TestSearchIsBounded(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, func(c *console.Config) { c.Reviews, c.Search = slow{c.Reviews}, time.Millisecond })
+	h.wants(h.get("/intents?asset=RARE"), http.StatusServiceUnavailable, "takes too long to find")
+}
+
+// The other side may take its time; the page does not.
+func TestAskingIsBounded(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, func(c *console.Config) { c.Ask = time.Millisecond })
+	h.reviewed("pi_1", intents.Never)
+	h.other.hangs = true
+	h.wants(h.get("/intents/pi_1"), http.StatusOK, "Not asked yet")
+	h.wants(h.get("/intents/pi_1?ask=1"), http.StatusOK, "It cannot be asked", "deadline exceeded")
+	h.wants(h.order("pi_1", intents.Fail, h.read("pi_1").Version, "reason", "x"), http.StatusBadGateway, "nothing was done")
 }
 
 // The review list begins with what waits longest.

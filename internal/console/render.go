@@ -51,6 +51,7 @@ type notice struct {
 	Bad   bool
 	Title string
 	Text  string
+	More  bool // a review was decided: others may wait
 }
 
 // views are the templates of each page, with the layout and the parts that they share.

@@ -156,7 +156,7 @@ func told(did string) *notice {
 		"again":    {"That was done before", "This very decision was carried out already. Nothing was done twice."},
 		"noted":    {"Noted", "It stands in the timeline."},
 		"canceled": {"Called off", "It will not be sent."},
-		"dropped":  {"The empty use of its slot is sent", "Whichever comes first wins. Come back when it is beyond recall: then the intent ends by itself, or you can decide."},
+		"dropped":  {"The empty use of its slot is sent", "Whichever comes first wins. Within minutes of its being beyond recall the intent ends by itself; who decides then need not wait."},
 		"known":    {"Not published: this intent is known already", "The message would have changed nothing."},
 		"paused":   {"Paused", "Nothing of the route is claimed any more, in all processes. What was claimed before goes on."},
 		"resumed":  {"Resumed", "What waited goes on."},
@@ -166,5 +166,6 @@ func told(did string) *notice {
 	if !ok {
 		return nil
 	}
-	return &notice{Title: text[0], Text: text[1]}
+	more := did == "settle" || did == "fail" || did == "retry" || did == "proof" || did == "again" || did == "dropped"
+	return &notice{Title: text[0], Text: text[1], More: more}
 }
