@@ -12,6 +12,7 @@ import (
 
 	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/internal/console"
+	"github.com/nsqrelayer/relayer/relayer/memstore"
 )
 
 // furnished is a house with something on every page.
@@ -137,7 +138,7 @@ func TestIntentsAreFiltered(t *testing.T) {
 }
 
 // slow is a database in which a search takes for ever.
-type slow struct{ console.Reviews }
+type slow struct{ *memstore.Store }
 
 func (slow) List(ctx context.Context, _ intents.Filter) ([]intents.Intent, error) {
 	<-ctx.Done()
@@ -147,7 +148,7 @@ func (slow) List(ctx context.Context, _ intents.Filter) ([]intents.Intent, error
 // Case 110: a search that would read everything ends, and says how to narrow it.
 func TestSearchIsBounded(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, func(c *console.Config) { c.Reviews, c.Search = slow{c.Reviews}, time.Millisecond })
+	h := newHouse(t, func(c *console.Config) { c.Reviews, c.Search = slow{c.Reviews.(*memstore.Store)}, time.Millisecond })
 	h.wants(h.get("/intents?asset=RARE"), http.StatusServiceUnavailable, "takes too long to find")
 }
 
