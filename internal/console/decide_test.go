@@ -66,6 +66,9 @@ func TestIncompleteDecisions(t *testing.T) {
 	h := newHouse(t)
 	in := h.reviewed("pi_1", intents.Never)
 	h.wants(h.order("pi_1", intents.Settle, in.Version, "ref", "prov_7", "reason", "  "), http.StatusUnprocessableEntity, "The reason", `value="prov_7"`)
+	if h.other.asked != 0 {
+		t.Error("the other side was asked about what lacks a reason")
+	}
 	h.wants(h.order("pi_1", intents.Settle, in.Version, "reason", "seen"), http.StatusUnprocessableEntity, "The ref", `value="seen"`)
 	h.wants(h.order("pi_1", "explode", in.Version, "reason", "x"), http.StatusUnprocessableEntity, "The verb")
 	h.wants(h.order("pi_1", intents.Fail, 0, "reason", "x"), http.StatusConflict, "Nothing was done")

@@ -76,8 +76,14 @@ func TestSignIn(t *testing.T) {
 	h.wants(h.get("/"), http.StatusSeeOther, "/signin")
 	ahead.Store(0)
 	h.wants(h.post("/signin", "token", "see"), http.StatusSeeOther)
-	h.wants(h.post("/signout"), http.StatusSeeOther, "/signin")
+	kept, _, _ := strings.Cut(h.post("/signin", "token", "see").header.Get("Set-Cookie"), ";")
+	out := h.post("/signout")
+	h.wants(out, http.StatusSeeOther, "/signin")
+	if got := out.header.Get("Set-Cookie"); !strings.Contains(got, "Max-Age=0") {
+		t.Errorf("the cookie stays: %q", got)
+	}
 	h.wants(h.get("/"), http.StatusSeeOther, "/signin")
+	h.wants(h.get("/", "Cookie", kept), http.StatusSeeOther, "/signin") // who kept it is out as well
 }
 
 // Another site can neither post with a person's session, nor read the console under a name of its own.

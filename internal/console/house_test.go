@@ -37,12 +37,14 @@ type other struct {
 	fact  intents.Fact
 	err   error
 	refer *intents.Observation
+	asked int
 	hangs bool // until whoever asks gives up
 }
 
 func (o *other) Peek(ctx context.Context, w intents.Watch) (intents.Observation, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.asked++
 	if o.hangs {
 		<-ctx.Done()
 		return intents.Observation{}, ctx.Err()
