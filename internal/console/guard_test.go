@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -98,10 +99,28 @@ func TestOtherSites(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	h.wants(h.get("/", "Host", "evil.example:80"), http.StatusForbidden, "answers to this machine only")
-	for _, host := range []string{"localhost:4480", "127.0.0.1", "[::1]:4480"} {
+	for _, host := range []string{"localhost:4480", "127.0.0.1", "[::1]:4480", "[::1]"} {
 		h.wants(h.get("/", "Host", host), http.StatusOK)
 	}
 	h.wants(h.do(http.MethodPost, "/intents/pi_1/cancel", nil, "Sec-Fetch-Site", "same-origin"), http.StatusSeeOther)
+}
+
+// Without tokens nobody elsewhere is let in, whatever name he asks for, and nobody who comes by a proxy.
+func TestOpenToThisMachineOnly(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	for _, header := range []string{"X-Forwarded-For", "Forwarded", "Via"} {
+		h.wants(h.get("/", header, "192.0.2.7"), http.StatusForbidden, "answers to this machine only")
+	}
+	for remote, want := range map[string]int{"192.0.2.7:555": http.StatusForbidden, "127.0.0.1:555": http.StatusOK, "[::1]:555": http.StatusOK} {
+		r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:4480/", nil)
+		r.RemoteAddr = remote
+		got := httptest.NewRecorder()
+		h.web.Config.Handler.ServeHTTP(got, r)
+		if got.Code != want {
+			t.Errorf("from %s: %d, want %d", remote, got.Code, want)
+		}
+	}
 }
 
 // A form is no place for a gigabyte.
