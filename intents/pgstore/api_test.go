@@ -30,8 +30,15 @@ func TestFeedWaitsForWhoCommitsLate(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.New(t, migrate)
 	s, db := openStore(t, dsn), database(t, dsn)
-	late := made(t, s, "pi_late")
 	_, from := feed(t, s, intents.Cursor{}, intents.FeedFilter{}, 10)
+	late := made(t, s, "pi_late")
+	until(t, "its events are seen", func() bool { // they wait for every transaction of the server, whosever
+		got, _ := feed(t, s, from, intents.FeedFilter{}, 10)
+		if len(got) == 2 {
+			from = got[1].Place
+		}
+		return len(got) == 2
+	})
 	tx, err := db.Begin()
 	if err != nil {
 		t.Fatal(err)

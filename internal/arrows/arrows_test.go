@@ -27,6 +27,7 @@ var allowed = map[string][]string{
 	"relayer/storetest":  {"intents", "relayer", "relayer/memstore"},
 	"relayer/sendertest": {"intents", "relayer"},
 	"relayer/simtest":    {"intents", "relayer", "relayer/memstore", "internal/batch"},
+	"internal/api":       {"intents", "internal/desk"},
 	"internal/config":    {"intents", "relayer"},
 	"internal/metrics":   {"intents", "relayer"},
 	"internal/console":   {"intents", "internal/desk"},
@@ -44,7 +45,8 @@ var outside = map[string][]string{
 	"github.com/lib/pq":                    {"intents/pgstore", "internal/postgres", "internal/pgtest", "internal/benchdb"},
 	"github.com/jmoiron/sqlx":              {"intents/pgstore"},
 	"github.com/prometheus/client_golang/": {"internal/metrics", "cmd/"},
-	"golang.org/x/time/rate":               {"relayer", "cmd/", "internal/config"},
+	"github.com/danielgtaylor/huma/v2/":    {"internal/api"},
+	"golang.org/x/time/rate":               {"relayer", "cmd/", "internal/config", "internal/api"},
 }
 
 type goPackage struct {
