@@ -25,7 +25,6 @@ type house struct {
 	store *memstore.Store
 	other *other
 	rest  *rest
-	guard *guard
 	web   *httptest.Server
 	c     *http.Client
 }
@@ -74,7 +73,6 @@ type rest struct {
 	other    *other
 	mu       sync.Mutex
 	down     error
-	routes   []console.Route
 	signer   intents.Signer
 	flows    []intents.Flow
 	windows  [][2]int64

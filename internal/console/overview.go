@@ -80,6 +80,20 @@ func (c *Console) look(ctx context.Context) (overviewView, error) {
 	return v, err
 }
 
+// waiting is how many wait for a person, for the menu.
+func (c *Console) waiting(ctx context.Context) string {
+	s, err := c.standing.read(ctx, c.cfg)
+	if err != nil {
+		return ""
+	}
+	for _, n := range s.Counts {
+		if n.State == intents.NeedsReview && n.N > 0 {
+			return number(n.N)
+		}
+	}
+	return ""
+}
+
 // fresh is how long what was counted is shown before it is counted again: many may look at once.
 const fresh = time.Second
 

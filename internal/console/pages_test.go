@@ -166,13 +166,15 @@ func TestAskingIsBounded(t *testing.T) {
 // The review list begins with what waits longest.
 func TestReviewListIsOldestFirst(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	now := time.Now()
+	h := newHouse(t, func(c *console.Config) { c.Now = func() time.Time { return now } })
 	h.wants(h.get("/review"), http.StatusOK, "Nothing waits for a person")
 	h.wants(h.get("/"), http.StatusOK, "Nothing waits for a person")
 	h.reviewed("pi_first", intents.Never)
+	now = now.Add(time.Second) // what is counted is shown so long
 	h.reviewed("pi_second", intents.For(time.Hour))
 	a := h.get("/review")
-	h.wants(a, http.StatusOK, "safe to send again", "sending again may pay twice")
+	h.wants(a, http.StatusOK, `<span class="count">2</span>`, "safe to send again", "sending again may pay twice")
 	if strings.Index(a.body, "pi_first") > strings.Index(a.body, "pi_second") {
 		t.Error("the second comes first")
 	}

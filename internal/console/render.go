@@ -44,6 +44,7 @@ type page struct {
 	Version string // of the program
 	Path    string // the entry of the menu that is shown
 	Open    bool   // nobody signs in
+	Waiting string // how many wait for a person; empty: none, or it cannot be told
 }
 
 // notice is what is said above a page.
@@ -111,6 +112,9 @@ func (c *Console) seen(w http.ResponseWriter, r *http.Request, who Person, name 
 func (c *Console) seenWith(w http.ResponseWriter, r *http.Request, who Person, status int, name string, p page) {
 	p.Who, p.Open = who, who.open
 	p.Path, _, _ = strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	if status < http.StatusInternalServerError && who.Name != "" {
+		p.Waiting = c.waiting(r.Context())
+	}
 	if p.Notice == nil {
 		p.Notice = told(r.URL.Query().Get("did"))
 	}
