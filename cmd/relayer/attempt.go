@@ -147,7 +147,7 @@ func (h *hand) file() *desk.Case { return desk.New(h.store, h.observer, h.app.ac
 
 // slot is the hand at the intent's slot.
 func (h *hand) slot() slotHand {
-	return slotHand{notes: h.store, observer: h.observer, actor: h.app.actor(), w: h.w}
+	return slotHand{notes: h.store, pen: h.observer, actor: h.app.actor(), w: h.w}
 }
 
 // send sends what is stored, and tells what came of it.

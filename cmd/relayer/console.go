@@ -12,17 +12,26 @@ import (
 	"github.com/nsqrelayer/relayer/internal/config"
 	"github.com/nsqrelayer/relayer/internal/console"
 	"github.com/nsqrelayer/relayer/internal/desk"
-	"github.com/nsqrelayer/relayer/relayer"
 )
 
-// openConsole makes the console of a process: of its routes it tells how they stand here, of all else what the database
-// knows.
-func (p *process) openConsole(log *slog.Logger) (*console.Console, error) {
+// behind is what a console stands on.
+type behind struct {
+	cfg    config.Config
+	store  *pgstore.Store
+	pub    desk.Publisher
+	routes []*route // that this process works; none where it only serves
+	other  func(ctx context.Context, route string) (desk.Other, error)
+	log    *slog.Logger
+}
+
+// open makes a console: of the routes worked here it tells how they stand here, of all else what the database knows.
+func (b behind) open() (*console.Console, error) {
 	return console.New(console.Config{
 		Version: version().Version, Looker: instanceName(),
-		Intents: p.store, Reviews: p.store,
-		Letters: lettersOf{p.store, p}, Routes: routesOf{p}, Signers: signersOf{p.store, p}, Fleet: fleetOf{p.store},
-		Others: othersOf{p, log}, Pulse: pulseOf{p.store}, Guard: guardOf{p.store}, Redact: func(text string) string { return config.Scrub(p.cfg.Redact(text)) }, Logger: log,
+		Intents: b.store, Reviews: b.store,
+		Letters: lettersOf{b.store, b}, Routes: routesOf{b}, Signers: signersOf{b.store, b}, Fleet: fleetOf{b.store},
+		Others: othersOf{b}, Pulse: pulseOf{b.store}, Guard: guardOf{b.store}, Logger: b.log,
+		Redact: func(text string) string { return config.Scrub(b.cfg.Redact(text)) },
 	})
 }
 
@@ -50,13 +59,13 @@ func (g guardOf) Check(ctx context.Context, token string) (console.Person, error
 // lettersOf replays dead letters.
 type lettersOf struct {
 	*pgstore.Store
-	p *process
+	behind
 }
 
 // Replay publishes one again, unless that would do nothing.
 func (l lettersOf) Replay(ctx context.Context, letter intents.BuriedLetter) (intents.Message, intents.Intent, error) {
-	return desk.Replay(ctx, l.Store, l.p.pub, func(name string, in intents.Intent) intents.Intent {
-		if r, err := l.p.cfg.Route(name); err == nil {
+	return desk.Replay(ctx, l.Store, l.pub, func(name string, in intents.Intent) intents.Intent {
+		if r, err := l.cfg.Route(name); err == nil {
 			if c, err := canonical(r, in); err == nil {
 				return c
 			}
@@ -82,13 +91,13 @@ func (f fleetOf) Instances(ctx context.Context) ([]console.Instance, error) {
 // signersOf shows signers, with what their senders have seen of their balances.
 type signersOf struct {
 	*pgstore.Store
-	p *process
+	behind
 }
 
 // Balances tells what was last seen of each scope.
 func (s signersOf) Balances() map[string]intents.Amount {
 	all := map[string]intents.Amount{}
-	for _, r := range s.p.routes {
+	for _, r := range s.routes {
 		w, ok := r.way.(purse)
 		if !ok {
 			continue
@@ -145,45 +154,36 @@ func (c pulseOf) countOpen(ctx context.Context, s *console.Standing) error {
 	return err
 }
 
-// othersOf opens the other sides of the routes that this process works.
-type othersOf struct {
-	p   *process
-	log *slog.Logger
-}
+// othersOf asks the other sides of routes, and sends in slots.
+type othersOf struct{ behind }
 
-// Other asks by the sender and throttle of the route. Each caller has an observer of its own, which serves one at a time.
-func (o othersOf) Other(_ context.Context, name string) (desk.Other, func(), error) {
-	r := o.p.route(name)
-	if r == nil {
-		return nil, nil, fmt.Errorf("route %s is not configured in this process", name)
-	}
-	return o.observer(r), func() {}, nil
-}
-
-func (o othersOf) observer(r *route) *relayer.Observer {
-	engine := o.p.cfg.Engine(r.name)
-	engine.Owner, engine.Logger = instanceName(), o.log
-	return relayer.NewObserver(engine, r.store, r.store, r.store, r.way, r.throttle)
+// Other gives the other side of a route.
+func (o othersOf) Other(ctx context.Context, name string) (desk.Other, func(), error) {
+	other, err := o.other(ctx, name)
+	return other, func() {}, err
 }
 
 // Drop sends an empty use of an intent's slot.
 func (o othersOf) Drop(ctx context.Context, id, actor string) (string, error) {
-	w, err := desk.Read(ctx, o.p.store, id)
+	w, err := desk.Read(ctx, o.store, id)
 	if err != nil {
 		return "", err
 	}
-	r := o.p.route(w.Intent.Route)
-	if r == nil {
-		return "", fmt.Errorf("route %s is not configured in this process", w.Intent.Route)
+	other, err := o.other(ctx, w.Intent.Route)
+	if err != nil {
+		return "", err
 	}
-	s := slotHand{notes: o.p.store, observer: o.observer(r), actor: actor, w: w}
-	got, _, err := s.further(ctx, intents.Cancel)
+	pen, ok := other.(pen)
+	if !ok {
+		return "", fmt.Errorf("nothing can be sent on route %s from this process", w.Intent.Route)
+	}
+	got, _, err := slotHand{notes: o.store, pen: pen, actor: actor, w: w}.further(ctx, intents.Cancel)
 	return got.Verdict.String(), err
 }
 
-// route is one of the process's routes; nil where it works none of the name.
-func (p *process) route(name string) *route {
-	for _, r := range p.routes {
+// route is one that is worked here; nil where none of the name is.
+func (b behind) route(name string) *route {
+	for _, r := range b.routes {
 		if r.name == name {
 			return r
 		}

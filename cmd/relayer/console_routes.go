@@ -16,20 +16,20 @@ import (
 )
 
 // routesOf tells how routes stand.
-type routesOf struct{ p *process }
+type routesOf struct{ behind }
 
 // SetPaused turns a route's switch.
 func (s routesOf) SetPaused(ctx context.Context, route string, paused bool, actor string) error {
-	return s.p.store.SetPaused(ctx, route, paused, actor)
+	return s.store.SetPaused(ctx, route, paused, actor)
 }
 
 // Routes tells of every route that is configured. All queues are asked at once.
 func (s routesOf) Routes(ctx context.Context) ([]console.Route, error) {
-	switches, err := s.p.store.Routes(ctx)
+	switches, err := s.store.Routes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	names := slices.Sorted(maps.Keys(s.p.cfg.Routes))
+	names := slices.Sorted(maps.Keys(s.cfg.Routes))
 	all := make([]console.Route, len(names))
 	var asked sync.WaitGroup
 	for i, name := range names {
@@ -41,7 +41,7 @@ func (s routesOf) Routes(ctx context.Context) ([]console.Route, error) {
 
 func (s routesOf) one(ctx context.Context, name string, switches []intents.RouteState) console.Route {
 	c := console.Route{Name: name, QueueError: "this process takes no messages of it"}
-	if settings, err := s.p.cfg.Route(name); err == nil {
+	if settings, err := s.cfg.Route(name); err == nil {
 		c.Sender, c.Topic = settings.Sender, settings.Topic
 	}
 	for _, sw := range switches {
@@ -49,7 +49,7 @@ func (s routesOf) one(ctx context.Context, name string, switches []intents.Route
 			c.Switch = sw
 		}
 	}
-	if r := s.p.route(name); r != nil {
+	if r := s.route(name); r != nil {
 		c.Here = hereOf(r)
 		c.Queue, c.QueueError = queueOf(ctx, r)
 	}

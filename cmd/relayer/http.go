@@ -17,8 +17,10 @@ import (
 	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/internal/config"
 	"github.com/nsqrelayer/relayer/internal/console"
+	"github.com/nsqrelayer/relayer/internal/desk"
 	"github.com/nsqrelayer/relayer/internal/httpd"
 	"github.com/nsqrelayer/relayer/internal/metrics"
+	"github.com/nsqrelayer/relayer/relayer"
 )
 
 // listenHTTP takes http-address; the server is nil where none is set. Errors: *intents.InvalidError, with what set it.
@@ -72,7 +74,7 @@ func (p *process) runServing(ctx context.Context, web *httpd.Server, log *slog.L
 
 // handler is all that the process serves over HTTP: the console, and what machines ask for.
 func (p *process) handler(log *slog.Logger) (_ http.Handler, err error) {
-	if p.face, err = p.openConsole(log); err != nil {
+	if p.face, err = p.behind(log).open(); err != nil {
 		return nil, err
 	}
 	reg := prometheus.NewRegistry()
@@ -94,6 +96,22 @@ func (p *process) handler(log *slog.Logger) (_ http.Handler, err error) {
 	}
 	return mux, nil
 }
+
+// behind is what the process's console stands on. Each question has an observer of its own, which serves one at a time.
+func (p *process) behind(log *slog.Logger) behind {
+	return behind{cfg: p.cfg, store: p.store, pub: p.pub, routes: p.routes, log: log, other: func(_ context.Context, name string) (desk.Other, error) {
+		r := p.route(name)
+		if r == nil {
+			return nil, fmt.Errorf("route %s is not configured in this process", name)
+		}
+		engine := p.cfg.Engine(name)
+		engine.Owner, engine.Logger = instanceName(), log
+		return relayer.NewObserver(engine, r.store, r.store, r.store, r.way, r.throttle), nil
+	}}
+}
+
+// route is one of the process's routes; nil where it works none of the name.
+func (p *process) route(name string) *route { return behind{routes: p.routes}.route(name) }
 
 // checks are what readyz asks: whether the database can be written to and has kept what it committed, and for each route
 // whether messages can reach it.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/internal/desk"
-	"github.com/nsqrelayer/relayer/relayer"
 )
 
 var (
@@ -18,12 +17,20 @@ var (
 	errSuspected = errors.New("it may have been paid already: only cancel is safe")
 )
 
+// pen makes and sends attempts, as *relayer.Observer does.
+type pen interface {
+	// Make stores a further attempt and sends nothing.
+	Make(ctx context.Context, w intents.Watch, kind intents.Kind) (intents.Attempt, error)
+	// Send puts stored bytes on the wire once. Errors: intents.ErrMoved: the call was made all the same.
+	Send(ctx context.Context, in intents.Intent, a intents.Attempt) (intents.Result, error)
+}
+
 // slotHand is a person's hand at an intent's slot.
 type slotHand struct {
-	notes    desk.Noter
-	observer *relayer.Observer
-	actor    string
-	w        intents.Watch
+	notes desk.Noter
+	pen   pen
+	actor string
+	w     intents.Watch
 }
 
 // free says why nothing may be sent in the slot by a person's hand; nil: it may.
@@ -50,7 +57,7 @@ func (s slotHand) further(ctx context.Context, kind intents.Kind) (intents.Resul
 	if s.w.Slot.Kind != intents.Counter {
 		return intents.Result{}, intents.Attempt{}, fmt.Errorf("slot %s takes one attempt only", s.w.Slot)
 	}
-	at, err := s.observer.Make(ctx, s.w, kind)
+	at, err := s.pen.Make(ctx, s.w, kind)
 	if err != nil {
 		return intents.Result{}, at, err
 	}
@@ -72,7 +79,7 @@ func (s slotHand) send(ctx context.Context, at intents.Attempt, did string) (int
 	if err := s.notes.Note(ctx, in.ID, s.actor, detail); err != nil {
 		return intents.Result{}, err
 	}
-	r, err := s.observer.Send(ctx, in, at)
+	r, err := s.pen.Send(ctx, in, at)
 	if errors.Is(err, intents.ErrMoved) {
 		err = nil
 	}
