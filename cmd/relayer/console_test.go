@@ -69,15 +69,16 @@ func (b *browser) everyPage(run string) {
 	b.is(b.opened("/dead-letters"), "a dead letter", `document.querySelector("[data-row] a")`)
 	letter := got(b, b.ctx, chromedp.AttributeValue(chromedp.CSS("[data-row] a"), "href")).Value
 	b.is(b.opened("/intents?state=settled"), "six to be settled", `document.querySelectorAll("[data-row]").length === 6`)
+	tall := map[string]int64{"intent": 1240, "stuck": 1240}
 	pages := []struct{ name, path, says string }{
 		{"overview", "/", "Where intents stand"}, {"review", "/review", "put here"}, {"intents", "/intents", "settled"},
 		{"intent", "/intents/" + run + "happened", "It happened, beyond recall"}, {"stuck", "/intents/" + run + "unclear", "It does not show it"},
 		{"dead-letters", "/dead-letters", "invalid"}, {"dead-letter", letter, "Publish it again"}, {"routes", "/routes", "Waiting in NSQ"},
 		{"signers", "/signers", "Next nonce"}, {"instances", "/instances", "Instances"}, {"signin", "/signin", "Token"}, {"nowhere", "/review/nowhere", "no such page"},
 	}
-	for _, l := range []sight{{"", 1100, 800, false}, {"-phone", 390, 844, true}} {
-		b.looks(b.ctx, l)
+	for _, l := range []sight{{"", 1100, 900, false}, {"-phone", 390, 900, true}} {
 		for _, page := range pages {
+			b.looks(b.ctx, sight{l.name, l.width, max(l.height, tall[page.name]), l.dark})
 			b.goes(b.ctx, page.path)
 			b.says(b.ctx, page.says)
 			b.accessible(b.ctx, page.name+l.name)

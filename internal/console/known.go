@@ -11,7 +11,7 @@ import (
 func reasonWords(in intents.Intent) string {
 	switch in.Reason {
 	case intents.ReasonUnknown:
-		return "It was sent and no clear answer came. It may not be sent again by itself, and what became of it cannot be looked up."
+		return "It was sent and no clear answer came. It is not sent again by itself, and nothing here watches what becomes of it."
 	case intents.ReasonSilent:
 		return "Five workers in a row took it and never reported back."
 	case intents.ReasonAbandoned:
@@ -95,7 +95,7 @@ func unknownOf(in intents.Intent) []string {
 	}
 	all := []string{"Whether the payment happened."}
 	if !in.Seen {
-		all = append(all, "What the recipient has: this route has no way to look it up. Ask the recipient, with the slot or the attempt's name.")
+		all = append(all, "What the recipient has: nothing here watches it. Ask the recipient, by the attempt's name.")
 	}
 	return all
 }
