@@ -41,6 +41,7 @@ func TestConsole(t *testing.T) {
 	run := b.review()
 	b.everyPage(run)
 	b.keyboard(run)
+	b.leftAlone(run + "unclear")
 	b.twoTabs(run + "unclear")
 	b.sendsAgain(run + "lost")
 	b.withoutScripts(run + "happened")
@@ -99,6 +100,28 @@ func (b *browser) keyboard(run string) {
 	b.goes(b.ctx, "/review")
 	b.do(b.ctx, chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
 	b.is(b.ctx, "the content to have the focus", `location.hash === "#main"`)
+}
+
+// leftAlone: a page is not changed under a person who has paused it, or has begun to write.
+func (b *browser) leftAlone(id string) {
+	b.t.Helper()
+	stopped := func() bool {
+		return got(b, b.ctx, chromedp.Evaluate[bool](`!document.getElementById("live").dispatchEvent(new CustomEvent("htmx:beforeRequest", {bubbles: true, cancelable: true, detail: {elt: document.getElementById("live")}}))`))
+	}
+	b.goes(b.ctx, "/")
+	if stopped() {
+		b.t.Error("the overview is not kept fresh")
+	}
+	b.do(b.ctx, chromedp.Click(chromedp.CSS("#pause")))
+	b.is(b.ctx, "the pause to be shown", `document.getElementById("pause").ariaPressed === "true"`)
+	if !stopped() {
+		b.t.Error("it is kept fresh although that is paused")
+	}
+	const swaps = `(() => { const d = {target: document.getElementById("decide"), shouldSwap: true}; d.target.dispatchEvent(new CustomEvent("htmx:oobBeforeSwap", {bubbles: true, detail: d})); return d.shouldSwap })()`
+	b.goes(b.ctx, "/intents/"+id)
+	b.is(b.ctx, "decisions to be replaced", swaps)
+	b.writes(b.ctx, "fail", "reason", "I have begun")
+	b.is(b.ctx, "decisions to stay", "!"+swaps)
 }
 
 // twoTabs show the same review, and both decide: the second is told who did, and what is so now (case 104).
