@@ -22,7 +22,7 @@ type globals struct {
 	Database string            `name:"database-url" placeholder:"URL" group:"settings" help:"Postgres, as libpq reads it ($$RELAYER_DATABASE_URL, or $$RELAYER_DATABASE_URL_FILE to keep the password out of sight)."`
 	NSQDs    []string          `name:"nsqd-tcp-address" placeholder:"HOST:PORT" group:"settings" help:"nsqd, may be repeated ($$RELAYER_NSQD_TCP_ADDRESS)."`
 	Lookupds []string          `name:"nsqlookupd-http-address" placeholder:"HOST:PORT" group:"settings" help:"nsqlookupd, may be repeated ($$RELAYER_NSQLOOKUPD_HTTP_ADDRESS)."`
-	HTTP     string            `name:"http-address" placeholder:"HOST:PORT" group:"settings" help:"Where run and dev serve /metrics and /livez, such as 127.0.0.1:4480; run serves nothing without ($$RELAYER_HTTP_ADDRESS)."`
+	HTTP     string            `name:"http-address" placeholder:"HOST:PORT" group:"settings" help:"Where run, api and dev serve the API, /metrics and /livez, such as 127.0.0.1:4480; run serves nothing without ($$RELAYER_HTTP_ADDRESS)."`
 	Drain    string            `name:"drain-timeout" placeholder:"45s" group:"settings" help:"How long begun sends may go on after a stop ($$RELAYER_DRAIN_TIMEOUT)."`
 	Level    string            `name:"log-level" placeholder:"LEVEL" group:"settings" help:"debug, info, warn or error ($$RELAYER_LOG_LEVEL)."`
 	Format   string            `name:"log-format" placeholder:"FORMAT" group:"settings" help:"auto, text or json ($$RELAYER_LOG_FORMAT)."`

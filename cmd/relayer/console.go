@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/big"
+	"net/http"
 	"time"
 
 	"github.com/nsqrelayer/relayer/intents"
@@ -33,6 +34,19 @@ func (b behind) open() (*console.Console, error) {
 		Others: othersOf{b}, Pulse: pulseOf{b.store}, Guard: guardOf{b.store}, Logger: b.log,
 		Redact: func(text string) string { return config.Scrub(b.cfg.Redact(text)) },
 	})
+}
+
+// mount opens a console and has it serve its pages.
+func (b behind) mount(mux *http.ServeMux) (*console.Console, error) {
+	c, err := b.open()
+	if err != nil {
+		return nil, err
+	}
+	pages := c.Handler()
+	for _, pattern := range console.Patterns() {
+		mux.Handle(pattern, pages)
+	}
+	return c, nil
 }
 
 // guardOf lets in whoever brings a token of the database.

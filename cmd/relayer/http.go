@@ -16,7 +16,6 @@ import (
 
 	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/internal/config"
-	"github.com/nsqrelayer/relayer/internal/console"
 	"github.com/nsqrelayer/relayer/internal/desk"
 	"github.com/nsqrelayer/relayer/internal/httpd"
 	"github.com/nsqrelayer/relayer/internal/metrics"
@@ -54,13 +53,15 @@ func (p *process) runServing(ctx context.Context, web *httpd.Server, log *slog.L
 	if web == nil {
 		return p.run(ctx)
 	}
-	h, err := p.handler(log)
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	h, run, done, err := p.whole(serving, web.Addr(), log)
 	if err != nil {
 		return err
 	}
-	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer done()
 	var server sync.WaitGroup
-	server.Go(func() { p.face.Run(serving) })
+	server.Go(func() { run(serving) })
 	server.Go(func() {
 		if err := web.Run(serving, h); err != nil {
 			log.ErrorContext(serving, "http server ended", "err", err)
@@ -72,20 +73,52 @@ func (p *process) runServing(ctx context.Context, web *httpd.Server, log *slog.L
 	return err
 }
 
-// handler is all that the process serves over HTTP: the console, and what machines ask for.
-func (p *process) handler(log *slog.Logger) (_ http.Handler, err error) {
-	if p.face, err = p.behind(log).open(); err != nil {
+// whole is all that the process serves over HTTP, API and console among it, until ctx ends; run keeps the console's chart.
+// Errors: *intents.InvalidError when no API may be served at the address.
+func (p *process) whole(ctx context.Context, addr string, log *slog.Logger) (h http.Handler, run func(context.Context), done func(), err error) {
+	mux, b, done := http.NewServeMux(), p.behind(log), func() {}
+	machines, err := p.handler(log)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	mux.Handle("/", machines)
+	if p.cfg.HTTPAPI {
+		if done, err = p.api(ctx, addr, mux, &b); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	face, err := b.mount(mux)
+	if err != nil {
+		done()
+		return nil, nil, nil, err
+	}
+	return mux, face.Run, done, nil
+}
+
+// api serves the API, and has the console ask by the same connections.
+func (p *process) api(ctx context.Context, addr string, mux *http.ServeMux, b *behind) (done func(), err error) {
+	o, err := openAPI(ctx, p.cfg, p.owner, b.log)
+	if err != nil {
 		return nil, err
 	}
+	served, err := o.handler(ctx, addr, p.pub, b.other)
+	if err != nil {
+		o.close()
+		return nil, err
+	}
+	mux.Handle("/v1/", served)
+	mux.Handle("GET /openapi.json", served)
+	b.store = o.store
+	return o.close, nil
+}
+
+// handler is what machines ask for beside the API.
+func (p *process) handler(log *slog.Logger) (http.Handler, error) {
 	reg := prometheus.NewRegistry()
 	if err := metrics.Register(reg, p.measured()); err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	pages := p.face.Handler()
-	for _, pattern := range console.Patterns() {
-		mux.Handle(pattern, pages)
-	}
 	mux.HandleFunc("GET /livez", httpd.Live)
 	mux.Handle("GET /readyz", httpd.Ready(p.checks()...))
 	mux.Handle("GET /metrics", metrics.Handler(reg, log))
@@ -97,12 +130,13 @@ func (p *process) handler(log *slog.Logger) (_ http.Handler, err error) {
 	return mux, nil
 }
 
-// behind is what the process's console stands on. Each question has an observer of its own, which serves one at a time.
+// behind is what the process's console, and its API, stand on. Each question has an observer of its own, which serves one at a time.
 func (p *process) behind(log *slog.Logger) behind {
 	return behind{cfg: p.cfg, store: p.store, pub: p.pub, routes: p.routes, log: log, other: func(_ context.Context, name string) (desk.Other, error) {
 		r := p.route(name)
 		if r == nil {
-			return nil, fmt.Errorf("route %s is not configured in this process", name)
+			_, err := p.cfg.Route(name)
+			return nil, err
 		}
 		engine := p.cfg.Engine(name)
 		engine.Owner, engine.Logger = instanceName(), log

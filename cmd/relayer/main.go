@@ -18,6 +18,7 @@ type cli struct {
 	globals
 
 	Run     runCmd        `cmd:"" help:"Work the routes of relayer.toml until SIGTERM."`
+	API     apiCmd        `cmd:"" name:"api" help:"Serve the HTTP API alone, without working any route."`
 	Dev     devCmd        `cmd:"" help:"Start everything on this machine, thrown away on exit, and show intents move."`
 	Migrate migrateCmd    `cmd:"" help:"Bring the database's schema up to this version, or show where it stands."`
 	Submit  submitCmd     `cmd:"" help:"Create intents, from flags or from NDJSON, and publish them."`
@@ -35,6 +36,8 @@ type cli struct {
 	Recover recoverCmd    `cmd:"" help:"Go on after the database has forgotten what it had committed."`
 	Prune   pruneCmd      `cmd:"" help:"Delete what ended long ago, but for a tombstone of each intent."`
 	EVM     evmCmd        `cmd:"" name:"evm" help:"Signers of EVM chains."`
+	Token   tokenCmd      `cmd:"" help:"Tokens of the HTTP API."`
+	Alive   instancesCmd  `cmd:"" name:"instances" help:"List the processes that work."`
 	Bench   benchCmd      `cmd:"" help:"Measure throughput, latency and memory, on parts that are thrown away on exit."`
 	Worker  benchWorker   `cmd:"" name:"bench-worker" hidden:""`
 	Version versionCmd    `cmd:"" help:"Show version, commit and date."`

@@ -30,6 +30,8 @@ type store interface {
 	desk.Letters
 	recoverer
 	pruner
+	keeper
+	roster
 	relayer.Store
 	relayer.Witness
 	relayer.Due

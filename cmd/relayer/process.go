@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/nsqrelayer/relayer/intents"
 	"github.com/nsqrelayer/relayer/intents/pgstore"
 	"github.com/nsqrelayer/relayer/internal/config"
-	"github.com/nsqrelayer/relayer/internal/console"
 	"github.com/nsqrelayer/relayer/nsqworker"
 	"github.com/nsqrelayer/relayer/relayer"
 )
@@ -23,7 +23,8 @@ type process struct {
 	pub    *nsqworker.Publisher
 	routes []*route
 	cfg    config.Config
-	face   *console.Console // once something is served
+	owner  string
+	log    *slog.Logger
 }
 
 // openProcess wires what a configuration says. Nothing is consumed before run. The store's owner, which stands in
@@ -35,7 +36,7 @@ func openProcess(ctx context.Context, cfg config.Config, log *slog.Logger, s sea
 		return nil, err
 	}
 	owner := instanceName()
-	p := &process{cfg: cfg}
+	p := &process{cfg: cfg, owner: owner, log: log}
 	if p.store, err = pgstore.Open(ctx, s.store(pgstore.Config{DSN: dsn, Actor: owner, Logger: log})); err != nil {
 		return nil, err
 	}
@@ -64,6 +65,8 @@ func (p *process) wire(cfg config.Config, owner string, log *slog.Logger, s seam
 // run works every route until ctx ends, then drains them. A route that cannot work ends the others.
 // Errors: *nsqworker.DrainError when sends were cut; the first route's own.
 func (p *process) run(ctx context.Context) error {
+	h := heart{store: p.store, name: p.owner, every: intents.PulseEvery, pulse: p.pulse, log: p.log}
+	defer h.start(ctx)()
 	g, ctx := errgroup.WithContext(ctx)
 	for _, r := range p.routes {
 		g.Go(func() error { return r.run(ctx) })

@@ -22,6 +22,9 @@ import (
 // fake is a store and a publisher that can be down.
 type fake struct {
 	*memstore.Store
+	keeper // what no test here asks for
+	roster
+
 	recoverer // never asked
 	counter   // never asked
 

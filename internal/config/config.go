@@ -21,7 +21,10 @@ type Config struct {
 
 	NSQ NSQ `toml:"nsq"`
 
-	HTTPAddress  string        `toml:"http-address"`  // host:port of /metrics and /livez. Default: empty, no server
+	HTTPAddress  string        `toml:"http-address"`  // host:port of the API, /metrics and /livez. Default: empty, no server
+	HTTPAPI      bool          `toml:"http-api"`      // serve the API there, under /v1/. Default true
+	HTTPRate     int           `toml:"http-rate"`     // requests a second for each token. Default 50
+	HTTPBurst    int           `toml:"http-burst"`    // requests of a token at once. Default 100
 	HTTPPprof    bool          `toml:"http-pprof"`    // serve Go's profiles there, under /debug/pprof/. Default false
 	DrainTimeout time.Duration `toml:"drain-timeout"` // how long begun sends may go on after a stop. Default 45s
 	LogLevel     string        `toml:"log-level"`     // debug, info, warn or error. Default: empty, the command's own
@@ -146,6 +149,9 @@ func (w Webhook) Headers() map[string]string { return w.headers }
 func defaults() Config {
 	return Config{
 		NSQ:          NSQ{MaxReqTimeout: time.Hour},
+		HTTPAPI:      true,
+		HTTPRate:     50,
+		HTTPBurst:    100,
 		DrainTimeout: relayer.DefaultDrainTimeout,
 		LogFormat:    "auto",
 		Routes:       map[string]*Route{},

@@ -221,7 +221,7 @@ func TestWrongValues(t *testing.T) {
 		config.Setting{Path: "routes.payouts.topics", Value: "x", From: "--set"})
 	lines := strings.Split(err.Error(), "\n")
 	for _, want := range []string{
-		`relayer.toml:1: settings: "colour" is invalid, want one of database-url, database-url-file, drain-timeout, http-address, http-pprof, log-format, log-level, nsq, routes`,
+		`relayer.toml:1: settings: "colour" is invalid, want one of database-url, database-url-file, drain-timeout, http-address, http-api, http-burst, http-pprof, http-rate, log-format, log-level, nsq, routes`,
 		`relayer.toml:13: routes.payouts.msg-timeout: "60" is invalid, want a time above zero, like "60s"`,
 		`relayer.toml:12: routes.payouts.concurrency: "-1" is invalid, want a whole number, at least 1`,
 		`relayer.toml:14: routes.payouts.throttle: "bursts" is invalid, want one of burst, cost, in-flight, per-second, read-share`,

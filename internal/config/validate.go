@@ -31,6 +31,8 @@ func (c Config) Validate() error {
 		v.addresses("http-address", []string{c.HTTPAddress})
 	}
 	v.check(!c.HTTPPprof || c.HTTPAddress != "", "http-pprof", true, "false, or an http-address to serve profiles at")
+	v.check(c.HTTPRate > 0, "http-rate", c.HTTPRate, "at least 1")
+	v.check(c.HTTPBurst > 0, "http-burst", c.HTTPBurst, "at least 1")
 	v.check(c.LogLevel == "" || slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel),
 		"log-level", c.LogLevel, "debug, info, warn or error")
 	v.check(slices.Contains([]string{"auto", "text", "json"}, c.LogFormat), "log-format", c.LogFormat, "auto, text or json")
