@@ -18,7 +18,7 @@ dev: build postgres ## everything on this machine, money moving: make dev ARGS='
 	@bin/relayer dev $(ARGS)
 
 .PHONY: test
-test: postgres faults ## every test, against real parts it starts itself
+test: postgres faults browser ## every test, against real parts it starts itself
 	$(GO) test -race -shuffle=on -parallel $(PARALLEL) -timeout 20m ./...
 	$(GO) test -timeout 10m ./relayer/simtest
 	cd bench/peers && $(GO) test -race -shuffle=on -timeout 10m ./...
@@ -76,3 +76,7 @@ postgres: ## install a Postgres server, if there is none
 .PHONY: faults
 faults: ## install pgbouncer and libfaketime, which tests break Postgres with, if they are not there
 	@.ci/faults
+
+.PHONY: browser
+browser: ## install chromium, which tests open the console in, if there is no browser
+	@.ci/browser

@@ -65,3 +65,9 @@ type RouteState struct {
 	By     string // who turned it last
 	At     time.Time
 }
+
+// Flow is what came and what ended between two keys.
+type Flow struct {
+	Created, Settled int64
+	Head             int64 // the newest key given out
+}

@@ -2,7 +2,6 @@ package nsqworker
 
 import (
 	"context"
-	"net/url"
 	"slices"
 	"time"
 )
@@ -154,10 +153,13 @@ func (w *Worker) size() int {
 // statsReply is nsqd's answer to /stats.
 type statsReply struct {
 	Topics []struct {
+		Paused   bool `json:"paused"`
 		Channels []struct {
-			Depth   int64 `json:"depth"`
-			Paused  bool  `json:"paused"`
-			Clients []struct {
+			Depth    int64 `json:"depth"`
+			InFlight int64 `json:"in_flight_count"`
+			Deferred int64 `json:"deferred_count"`
+			Paused   bool  `json:"paused"`
+			Clients  []struct {
 				ClientID  string `json:"client_id"`
 				Hostname  string `json:"hostname"`
 				Ready     int64  `json:"ready_count"`
@@ -171,12 +173,8 @@ type statsReply struct {
 
 // askStats asks one nsqd how it sees us.
 func (w *Worker) askStats(ctx context.Context, n *node, gen int) (nsqdView, error) {
-	n.mu.Lock()
-	addr := n.http
-	n.mu.Unlock()
-	q := url.Values{"format": {"json"}, "include_mem": {"false"}, "topic": {w.cfg.Topic}, "channel": {w.cfg.Channel}}
-	var r statsReply
-	if err := getJSON(ctx, w.http, addr, "/stats?"+q.Encode(), &r); err != nil {
+	r, err := w.stats(ctx, n)
+	if err != nil {
 		return nsqdView{}, err
 	}
 	return r.view(clientID(w.cfg.ClientID, gen), w.cfg.Hostname), nil

@@ -71,10 +71,20 @@ func (a *app) serveAPI(ctx context.Context, web *httpd.Server, pub publisher, lo
 		return err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/", h)
+	mux.Handle("/v1/", h)
+	mux.Handle("GET /openapi.json", h)
+	face, err := behind{cfg: a.cfg, store: o.store, pub: pub, other: ways.other, log: log}.mount(mux)
+	if err != nil {
+		return err
+	}
 	mux.HandleFunc("GET /livez", httpd.Live)
 	mux.Handle("GET /readyz", httpd.Ready(httpd.Check{Name: "database", Ask: o.store.Ping}, httpd.Check{Name: "recovery", Ask: o.store.Lost}))
 	log.InfoContext(ctx, "relayer api started", "version", version().Version, "address", web.Addr())
+	serving, stop := context.WithCancel(ctx)
+	var chart sync.WaitGroup
+	defer chart.Wait()
+	defer stop()
+	chart.Go(func() { face.Run(serving) })
 	return web.Run(ctx, mux)
 }
 
@@ -156,18 +166,30 @@ type ways struct {
 	open map[string]*asked
 }
 
-// asked is a route's way, and who asks it.
+// asked is a route's way, and what bounds how often it is asked.
 type asked struct {
 	way      way
-	observer *relayer.Observer
+	throttle *relayer.Throttle
 }
 
-// other gives the other side of a route. Errors: those of opening its sender.
+// other gives the other side of a route, to one question: an observer serves one at a time. Errors: those of opening its
+// sender.
 func (w *ways) other(_ context.Context, route string) (desk.Other, error) {
+	a, err := w.of(route)
+	if err != nil {
+		return nil, err
+	}
+	engine := w.app.cfg.Engine(route)
+	engine.Owner, engine.Logger = instanceName(), w.log
+	return relayer.NewObserver(engine, w.store, w.store, w.store, a.way, a.throttle), nil
+}
+
+// of opens a route's way once.
+func (w *ways) of(route string) (*asked, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if had := w.open[route]; had != nil {
-		return had.observer, nil
+		return had, nil
 	}
 	settings, err := w.app.cfg.Route(route)
 	if err != nil {
@@ -178,11 +200,8 @@ func (w *ways) other(_ context.Context, route string) (desk.Other, error) {
 	if err != nil {
 		return nil, fmt.Errorf("routes.%s: %w", route, err)
 	}
-	engine := w.app.cfg.Engine(route)
-	engine.Owner, engine.Logger = instanceName(), w.log
-	o := relayer.NewObserver(engine, w.store, w.store, w.store, opened, throttle)
-	w.open[route] = &asked{opened, o}
-	return o, nil
+	w.open[route] = &asked{opened, throttle}
+	return w.open[route], nil
 }
 
 func (w *ways) close() {

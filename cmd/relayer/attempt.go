@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -74,23 +73,13 @@ func (c *dropCmd) Run(a *app) error { return a.further(c.ID, intents.Cancel) }
 // further adds an attempt of a kind to an intent's slot. It is stored before it is sent.
 func (a *app) further(id string, kind intents.Kind) error {
 	return a.handle(id, func(ctx context.Context, h *hand) error {
-		if h.w.Slot.Kind != intents.Counter {
-			return fmt.Errorf("slot %s takes one attempt only", h.w.Slot)
-		}
-		at, err := h.observer.Make(ctx, h.w, kind)
+		r, at, err := h.slot().further(ctx, kind)
 		if err != nil {
 			return err
 		}
-		return h.send(ctx, at, kind.String())
+		return h.tell(at, r)
 	})
 }
-
-var (
-	errFinal     = errors.New("it is final: nothing more is sent")
-	errNoBytes   = errors.New("nothing was ever sent for it")
-	errClaimed   = errors.New("a worker is sending it just now")
-	errSuspected = errors.New("it may have been paid already: only cancel is safe")
-)
 
 // hand is a person's hand at an intent's slot.
 type hand struct {
@@ -103,16 +92,8 @@ type hand struct {
 // handle opens the sender of an intent's route for something that sends. Refused are intents of which nothing may leave.
 func (a *app) handle(id string, do func(ctx context.Context, h *hand) error) error {
 	return a.reach(id, func(ctx context.Context, h *hand) error {
-		in := h.w.Intent
-		switch {
-		case in.State.Final():
-			return errFinal
-		case !in.State.Holds() || len(h.w.Attempts) == 0:
-			return errNoBytes
-		case in.Claimed(in.ReadAt):
-			return errClaimed
-		case in.ClaimsOnly():
-			return intents.ErrClaimsOnly
+		if err := h.slot().free(); err != nil {
+			return err
 		}
 		return do(ctx, h)
 	})
@@ -164,25 +145,22 @@ func (a *app) handOf(s store, name string) (h *hand, done func(), err error) {
 // file is the intent on the desk.
 func (h *hand) file() *desk.Case { return desk.New(h.store, h.observer, h.app.actor(), h.w) }
 
-// send notes in the timeline what is about to be sent, by whom, and sends it.
+// slot is the hand at the intent's slot.
+func (h *hand) slot() slotHand {
+	return slotHand{notes: h.store, pen: h.observer, actor: h.app.actor(), w: h.w}
+}
+
+// send sends what is stored, and tells what came of it.
 func (h *hand) send(ctx context.Context, at intents.Attempt, did string) error {
-	in := h.w.Intent
-	odd := in.State == intents.NeedsReview && (in.Reason == intents.ReasonForeign || in.Reason == intents.ReasonOddity)
-	if odd && at.Kind.Pays() {
-		return errSuspected
-	}
-	detail, err := json.Marshal(map[string]any{"did": "attempt " + did, "no": at.No, "kind": at.Kind.String(), "name": at.Name})
+	r, err := h.slot().send(ctx, at, did)
 	if err != nil {
 		return err
 	}
-	if err := h.store.Note(ctx, in.ID, h.app.actor(), detail); err != nil {
-		return err
-	}
-	r, err := h.observer.Send(ctx, in, at)
-	if err != nil && !errors.Is(err, intents.ErrMoved) {
-		return err
-	}
-	_, err = fmt.Fprintf(h.app.stdout, "%s  attempt %d %s  %s  %s\n", in.ID, at.No, at.Kind, r.Verdict, at.Name)
+	return h.tell(at, r)
+}
+
+func (h *hand) tell(at intents.Attempt, r intents.Result) error {
+	_, err := fmt.Fprintf(h.app.stdout, "%s  attempt %d %s  %s  %s\n", h.w.Intent.ID, at.No, at.Kind, r.Verdict, at.Name)
 	if err == nil && len(r.Evidence) > 0 {
 		_, err = fmt.Fprintf(h.app.stdout, "%s\n", r.Evidence)
 	}

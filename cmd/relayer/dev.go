@@ -18,8 +18,9 @@ import (
 
 // devCmd starts everything on this machine and shows intents move.
 type devCmd struct {
-	Intents int  `default:"50" help:"Demo intents to publish; half to each route."`
-	Exit    bool `help:"Leave when all of them are final. Exit 0 only if each settled, once."`
+	Intents int    `default:"50" help:"Demo intents to publish; half to each route."`
+	Demo    string `enum:"flow,review" default:"flow" help:"flow, or review: beside them leaves three intents that need a person, to try out the console and relayer review."`
+	Exit    bool   `help:"Leave when all of them are final. Exit 0 only if each settled, once."`
 
 	SinkFaults string        `placeholder:"SPEC" help:"${sinkfaults}"`
 	RPCFaults  rpcFaults     `name:"rpc-faults" placeholder:"SPEC" help:"${rpcfaults}"`
@@ -43,6 +44,7 @@ func (devCmd) Help() string {
 Examples:
 
     relayer dev
+    relayer dev --demo review
     relayer dev --intents 2000 --exit
     relayer dev --sink-faults "commit-timeout=5%,commit-500=5%,refuse-503=5%"
     relayer dev --intents 500 --exit --rpc-faults

@@ -61,7 +61,13 @@ type demoResult struct {
 
 // demo publishes intents and waits until all of them are final or in review.
 func (d *dev) demo(ctx context.Context) (demoResult, error) {
-	ins := demoIntents(time.Now().UTC().Format("150405"), d.cmd.Intents)
+	run := time.Now().UTC().Format("150405")
+	if d.cmd.Demo == "review" {
+		if err := d.leaveReviews(ctx, run); err != nil {
+			return demoResult{}, ignoreEnd(ctx, err)
+		}
+	}
+	ins := demoIntents(run, d.cmd.Intents)
 	if err := d.publish(ctx, ins); err != nil {
 		return demoResult{}, ignoreEnd(ctx, err)
 	}

@@ -22,7 +22,7 @@ func (d *dev) startHTTP(ctx context.Context) error {
 		return err
 	}
 	d.stops = append(d.stops, func() error { d.parts.web.Close(); return nil })
-	d.say("metrics", "http://%s/metrics", d.parts.web.Addr())
+	d.say("console", "http://%s/  metrics at /metrics", d.parts.web.Addr())
 	return nil
 }
 

@@ -124,7 +124,10 @@ func (h *devHandler) WithGroup(name string) slog.Handler {
 // tellAddresses prints what to look at, and what to try.
 func (d *dev) tellAddresses() {
 	p := d.parts
-	fmt.Fprintln(d.out)
+	fmt.Fprintf(d.out, "\n  console   http://%s/\n", p.web.Addr())
+	if d.cmd.Demo == "review" {
+		fmt.Fprintf(d.out, "            three intents wait for a person at http://%s/review\n", p.web.Addr())
+	}
 	if p.nsq != nil {
 		fmt.Fprintf(d.out, "  nsqadmin  http://%s/topics/intents.payouts\n", p.nsq.AdminHTTP)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/nsqrelayer/relayer/internal/desk"
 	"github.com/nsqrelayer/relayer/internal/httpd"
 	"github.com/nsqrelayer/relayer/internal/metrics"
+	"github.com/nsqrelayer/relayer/relayer"
 )
 
 // listenHTTP takes http-address; the server is nil where none is set. Errors: *intents.InvalidError, with what set it.
@@ -54,12 +55,13 @@ func (p *process) runServing(ctx context.Context, web *httpd.Server, log *slog.L
 	}
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	h, done, err := p.whole(serving, web.Addr(), log)
+	h, run, done, err := p.whole(serving, web.Addr(), log)
 	if err != nil {
 		return err
 	}
 	defer done()
 	var server sync.WaitGroup
+	server.Go(func() { run(serving) })
 	server.Go(func() {
 		if err := web.Run(serving, h); err != nil {
 			log.ErrorContext(serving, "http server ended", "err", err)
@@ -71,41 +73,46 @@ func (p *process) runServing(ctx context.Context, web *httpd.Server, log *slog.L
 	return err
 }
 
-// whole is all that the process serves over HTTP, the API among it, until ctx ends. Errors: *intents.InvalidError when no API
-// may be served at the address.
-func (p *process) whole(ctx context.Context, addr string, log *slog.Logger) (h http.Handler, done func(), err error) {
-	h, err = p.handler(log)
-	if err != nil || !p.cfg.HTTPAPI {
-		return h, func() {}, err
-	}
-	o, err := openAPI(ctx, p.cfg, p.owner, log)
+// whole is all that the process serves over HTTP, API and console among it, until ctx ends; run keeps the console's chart.
+// Errors: *intents.InvalidError when no API may be served at the address.
+func (p *process) whole(ctx context.Context, addr string, log *slog.Logger) (h http.Handler, run func(context.Context), done func(), err error) {
+	mux, b, done := http.NewServeMux(), p.behind(log), func() {}
+	machines, err := p.handler(log)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	served, err := o.handler(ctx, addr, p.pub, p.other)
-	if err != nil {
-		o.close()
-		return nil, nil, err
-	}
-	mux := http.NewServeMux()
-	mux.Handle("/", h)
-	mux.Handle("/v1/", served)
-	mux.Handle("GET /openapi.json", served)
-	return mux, o.close, nil
-}
-
-// other is the other side of a route, as the route's own observer asks it.
-func (p *process) other(_ context.Context, name string) (desk.Other, error) {
-	for _, r := range p.routes {
-		if r.name == name {
-			return r.observer, nil
+	mux.Handle("/", machines)
+	if p.cfg.HTTPAPI {
+		if done, err = p.api(ctx, addr, mux, &b); err != nil {
+			return nil, nil, nil, err
 		}
 	}
-	_, err := p.cfg.Route(name)
-	return nil, err
+	face, err := b.mount(mux)
+	if err != nil {
+		done()
+		return nil, nil, nil, err
+	}
+	return mux, face.Run, done, nil
 }
 
-// handler is what the process serves beside the API.
+// api serves the API, and has the console ask by the same connections.
+func (p *process) api(ctx context.Context, addr string, mux *http.ServeMux, b *behind) (done func(), err error) {
+	o, err := openAPI(ctx, p.cfg, p.owner, b.log)
+	if err != nil {
+		return nil, err
+	}
+	served, err := o.handler(ctx, addr, p.pub, b.other)
+	if err != nil {
+		o.close()
+		return nil, err
+	}
+	mux.Handle("/v1/", served)
+	mux.Handle("GET /openapi.json", served)
+	b.store = o.store
+	return o.close, nil
+}
+
+// handler is what machines ask for beside the API.
 func (p *process) handler(log *slog.Logger) (http.Handler, error) {
 	reg := prometheus.NewRegistry()
 	if err := metrics.Register(reg, p.measured()); err != nil {
@@ -122,6 +129,23 @@ func (p *process) handler(log *slog.Logger) (http.Handler, error) {
 	}
 	return mux, nil
 }
+
+// behind is what the process's console, and its API, stand on. Each question has an observer of its own, which serves one at a time.
+func (p *process) behind(log *slog.Logger) behind {
+	return behind{cfg: p.cfg, store: p.store, pub: p.pub, routes: p.routes, log: log, other: func(_ context.Context, name string) (desk.Other, error) {
+		r := p.route(name)
+		if r == nil {
+			_, err := p.cfg.Route(name)
+			return nil, err
+		}
+		engine := p.cfg.Engine(name)
+		engine.Owner, engine.Logger = instanceName(), log
+		return relayer.NewObserver(engine, r.store, r.store, r.store, r.way, r.throttle), nil
+	}}
+}
+
+// route is one of the process's routes; nil where it works none of the name.
+func (p *process) route(name string) *route { return behind{routes: p.routes}.route(name) }
 
 // checks are what readyz asks: whether the database can be written to and has kept what it committed, and for each route
 // whether messages can reach it.

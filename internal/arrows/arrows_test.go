@@ -30,6 +30,7 @@ var allowed = map[string][]string{
 	"internal/api":       {"intents", "internal/desk"},
 	"internal/config":    {"intents", "relayer"},
 	"internal/metrics":   {"intents", "relayer", "nsqworker"},
+	"internal/console":   {"intents", "internal/desk"},
 	"internal/desk":      {"intents"},
 	"internal/pgtest":    {"internal/postgres"},
 }
