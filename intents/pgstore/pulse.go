@@ -43,7 +43,7 @@ func (s *Store) Small(ctx context.Context) (bool, error) {
 // Oldest reads those that were created first among the intents that are due some day. It looks at no more than among of
 // them.
 func (s *Store) Oldest(ctx context.Context, among, most int) ([]intents.Intent, error) {
-	rows, err := load(ctx, s.pool, 0, reading(oldestOpen)+` order by i.key`, int64(among), int64(most))
+	rows, err := load(ctx, s.pool, nil, reading(oldestOpen)+` order by i.key`, int64(among), int64(most))
 	if err != nil {
 		return nil, ofPool(err)
 	}
