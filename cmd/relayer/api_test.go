@@ -63,7 +63,9 @@ func TestREADMEOverHTTP(t *testing.T) {
 			t.Errorf("curl %s: %s, want %s", commands[i], got, want)
 		}
 	}
-	until(t, "it settles", func() bool { return strings.Contains(run("-s http://127.0.0.1:4480/v1/intents/pi_h1"), `"state":"settled"`) })
+	until(t, "it settles", func() bool {
+		return strings.Contains(run("-s http://127.0.0.1:4480/v1/intents/pi_h1"), `"state":"settled"`)
+	})
 	if got := run("-s http://127.0.0.1:4480/v1/instances"); !strings.Contains(got, `"routes":["payouts","webhooks"]`) {
 		t.Errorf("instances: %s", got)
 	}
