@@ -62,6 +62,9 @@ func TestCase33DrainWaitsForHandlers(t *testing.T) {
 		t.Fatal("the work context ended before the drain timeout")
 	case <-time.After(3 * cfg.MsgTimeout):
 	}
+	if s := w.Stats(); s.Touched == 0 || s.Oldest < 2*cfg.MsgTimeout || s.Running != 1 {
+		t.Errorf("three leases later: %+v", s)
+	}
 	c.finish()
 	if err := w.stop(t); err != nil {
 		t.Errorf("drain: %v", err)
