@@ -27,7 +27,7 @@ type apiCmd struct{}
 
 // Help says how it differs from run.
 func (apiCmd) Help() string {
-	return "Serves what relayer run --http-address serves under /v1/, and takes no messages. It reads the same settings; keys of signers are needed only to ask nodes about reviews.\n\nWithout a token (relayer token create) it listens on this machine only."
+	return "Serves what relayer run --http-address serves under /v1/, and takes no messages. It reads the same settings; keys of signers are needed only to ask nodes about reviews.\n\nUntil a token is made (relayer token create) it answers this machine alone."
 }
 
 // Run serves until a signal.
@@ -110,11 +110,10 @@ func openAPI(ctx context.Context, cfg config.Config, name string, log *slog.Logg
 
 func (o *front) close() { o.store.Close() }
 
-// handler serves the API at an address until ctx ends, when its streams end, too. Errors: *intents.InvalidError when others
-// than this machine could ask and no token is there to ask them for.
+// handler serves the API at an address until ctx ends, when its streams end, too.
 func (o *front) handler(ctx context.Context, addr string, pub desk.Publisher, other func(context.Context, string) (desk.Other, error)) (http.Handler, error) {
 	loopback := isLoopback(addr)
-	if err := o.guarded(ctx, loopback); err != nil {
+	if err := o.warn(ctx, loopback); err != nil {
 		return nil, err
 	}
 	doors := map[string]desk.Door{}
@@ -136,18 +135,21 @@ func (o *front) handler(ctx context.Context, addr string, pub desk.Publisher, ot
 	})
 }
 
-// guarded says whether an API may be served.
-func (o *front) guarded(ctx context.Context, loopback bool) error {
+// warn tells who listens for others, and has no token to ask them for, that they will be refused.
+func (o *front) warn(ctx context.Context, loopback bool) error {
 	if loopback {
 		return nil
 	}
-	_, usable, err := o.store.HasTokens(ctx)
-	if err != nil || usable {
+	made, usable, err := o.store.HasTokens(ctx)
+	switch {
+	case err != nil || usable:
 		return err
+	case made:
+		o.log.WarnContext(ctx, "API and console refuse everybody: no token can be used", "do", "relayer token create")
+	default:
+		o.log.WarnContext(ctx, "API and console answer this machine alone: no token was made", "do", "relayer token create")
 	}
-	bad := &intents.InvalidError{Field: "http-address", Value: o.cfg.HTTPAddress,
-		Want: "an address of this machine alone, such as " + apiAddress + ", while there is no token to ask others for: relayer token create makes one, and http-api = false serves no API"}
-	return fmt.Errorf("%s: %w", o.cfg.From("http-address"), bad)
+	return nil
 }
 
 // isLoopback says whether only this machine can reach an address that is listened on.

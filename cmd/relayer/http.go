@@ -74,7 +74,7 @@ func (p *process) runServing(ctx context.Context, web *httpd.Server, log *slog.L
 }
 
 // whole is all that the process serves over HTTP, API and console among it, until ctx ends; run keeps the console's chart.
-// Errors: *intents.InvalidError when no API may be served at the address.
+// Errors: those of the store.
 func (p *process) whole(ctx context.Context, addr string, log *slog.Logger) (h http.Handler, run func(context.Context), done func(), err error) {
 	mux, b, done := http.NewServeMux(), p.behind(log), func() {}
 	machines, err := p.handler(log)

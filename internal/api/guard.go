@@ -6,9 +6,10 @@ import (
 	"errors"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"strings"
+
+	"github.com/nsqrelayer/relayer/internal/httpd"
 )
 
 // guard is what every request passes before anything is looked up: the host it is meant for, and a body that is JSON, of
@@ -27,7 +28,7 @@ func (a *api) guard(next http.Handler) http.Handler {
 }
 
 func (a *api) refuse(w http.ResponseWriter, r *http.Request) *Problem {
-	if a.cfg.Loopback && !local(r.Host) {
+	if a.cfg.Loopback && !httpd.LocalHost(r) {
 		return newProblem(codeHost, "it listens on this machine only; Host says "+a.cfg.Redact(r.Host))
 	}
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
@@ -48,16 +49,6 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request) *Problem {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	return nil
-}
-
-// local says whether a Host header names this machine. A page of elsewhere whose name was made to lead here (DNS rebinding)
-// sends its own name.
-func local(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 var (

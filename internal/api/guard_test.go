@@ -42,6 +42,8 @@ func TestPagesOfElsewhere(t *testing.T) {
 	}
 	far := open(t, func(c *api.Config) { c.Loopback = false })
 	far.want(far.get("/v1/intents", "Host", "relayer.example"), 401, "unauthorized")
+	far.want(far.get("/v1/intents", "X-Forwarded-For", "192.0.2.1"), 401, "unauthorized")
+	far.want(far.get("/v1/intents"), 200, "")
 }
 
 // Bodies are JSON objects of bounded size, with each name once and none that is not known.

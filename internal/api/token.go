@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/nsqrelayer/relayer/intents"
+	"github.com/nsqrelayer/relayer/internal/httpd"
 )
 
 // anonymous is who asks where no token was ever made.
@@ -17,7 +19,8 @@ const anonymous = "anonymous"
 
 // admit lets a request through if its token may do the operation, and not too often.
 func (a *api) admit(ctx huma.Context, next func(huma.Context)) {
-	who, p := a.tokens.who(ctx.Context(), ctx.Header("Authorization"))
+	r, w := humago.Unwrap(ctx)
+	who, p := a.tokens.who(r)
 	scope := scopeOf(ctx.Operation())
 	switch {
 	case p != nil:
@@ -27,7 +30,6 @@ func (a *api) admit(ctx huma.Context, next func(huma.Context)) {
 		p = a.limits.take(who.Name)
 	}
 	if p != nil {
-		r, w := humago.Unwrap(ctx)
 		p.Detail = a.cfg.Redact(p.Detail)
 		a.send(w, r, p)
 		return
@@ -44,13 +46,12 @@ func scopeOf(op *huma.Operation) intents.Scope {
 // refused soon and not each request asks the database. Nothing is compared in time that depends on a secret: hashes are keys.
 type tokens struct {
 	keys  Keys
-	local bool // only this machine can ask
 	trust time.Duration
 	now   func() time.Time
 
 	mu    sync.Mutex
 	known map[[32]byte]known
-	open  known // whether anybody may ask without a token, as of its time
+	open  known // whether this machine may ask without a token, as of its time
 }
 
 type known struct {
@@ -63,13 +64,14 @@ type known struct {
 const mostKnown = 10_000
 
 func newTokens(cfg Config) *tokens {
-	return &tokens{keys: cfg.Store, local: cfg.Loopback, trust: cfg.Trust, now: cfg.Now, known: map[[32]byte]known{}}
+	return &tokens{keys: cfg.Store, trust: cfg.Trust, now: cfg.Now, known: map[[32]byte]known{}}
 }
 
-// who tells whose token an Authorization header holds.
-func (t *tokens) who(ctx context.Context, header string) (intents.Token, *Problem) {
+// who tells whose token a request's Authorization header holds.
+func (t *tokens) who(r *http.Request) (intents.Token, *Problem) {
+	ctx, header := r.Context(), r.Header.Get("Authorization")
 	if header == "" {
-		return t.nobody(ctx)
+		return t.nobody(r)
 	}
 	kind, secret, _ := strings.Cut(header, " ")
 	if !strings.EqualFold(kind, "Bearer") || secret == "" {
@@ -85,22 +87,21 @@ func (t *tokens) who(ctx context.Context, header string) (intents.Token, *Proble
 	return k.token, nil
 }
 
-// nobody may do everything while no token was ever made and only this machine can ask.
-func (t *tokens) nobody(ctx context.Context) (intents.Token, *Problem) {
-	open, err := t.isOpen(ctx)
+// nobody may do everything on this machine while no token was ever made.
+func (t *tokens) nobody(r *http.Request) (intents.Token, *Problem) {
+	open, err := t.isOpen(r.Context())
 	switch {
 	case err != nil:
 		return intents.Token{}, newProblem(codeUnavailable, "tokens cannot be looked up: "+err.Error())
 	case !open:
 		return intents.Token{}, newProblem(codeToken, "Authorization: Bearer with a token is needed")
+	case !httpd.Here(r):
+		return intents.Token{}, newProblem(codeToken, "Authorization: Bearer with a token is needed from elsewhere; none was made yet: relayer token create")
 	}
 	return intents.Token{Name: anonymous, Scopes: []intents.Scope{intents.ScopeRead, intents.ScopeSubmit, intents.ScopeOperate}}, nil
 }
 
 func (t *tokens) isOpen(ctx context.Context) (bool, error) {
-	if !t.local {
-		return false, nil
-	}
 	t.mu.Lock()
 	open := t.open
 	t.mu.Unlock()

@@ -27,10 +27,10 @@ var allowed = map[string][]string{
 	"relayer/storetest":  {"intents", "relayer", "relayer/memstore"},
 	"relayer/sendertest": {"intents", "relayer"},
 	"relayer/simtest":    {"intents", "relayer", "relayer/memstore", "internal/batch"},
-	"internal/api":       {"intents", "internal/desk"},
+	"internal/api":       {"intents", "internal/desk", "internal/httpd"},
 	"internal/config":    {"intents", "relayer"},
 	"internal/metrics":   {"intents", "relayer", "nsqworker"},
-	"internal/console":   {"intents", "internal/desk"},
+	"internal/console":   {"intents", "internal/desk", "internal/httpd"},
 	"internal/desk":      {"intents"},
 	"internal/pgtest":    {"internal/postgres"},
 }

@@ -3,10 +3,10 @@ package console
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"net/url"
-	"strings"
+
+	"github.com/nsqrelayer/relayer/internal/httpd"
 )
 
 // Person is who looks at a page.
@@ -86,7 +86,7 @@ func (c *Console) who(w http.ResponseWriter, r *http.Request) (Person, bool) {
 	case err != nil:
 		c.broken(w, r, Person{}, err)
 		return Person{}, false
-	case open && !here(r):
+	case open && !httpd.Here(r):
 		c.fail(w, r, Person{}, http.StatusForbidden, "Nobody is asked for a token here, so the console answers to this machine only",
 			"Open it as http://127.0.0.1 with its port, or make a token: relayer token create")
 		return Person{}, false
@@ -110,31 +110,6 @@ func (c *Console) open(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	return c.cfg.Guard.Open(ctx)
-}
-
-// here says whether a request comes from this machine, not by way of a proxy, and under a name that no other site can take
-// for itself.
-func here(r *http.Request) bool {
-	for _, header := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via"} {
-		if r.Header.Get(header) != "" {
-			return false
-		}
-	}
-	return local(r.RemoteAddr) && (local(r.Host) || name(r.Host) == "localhost")
-}
-
-// local says whether an address, with a port or without, is this machine's own.
-func local(address string) bool {
-	ip := net.ParseIP(name(address))
-	return ip != nil && ip.IsLoopback()
-}
-
-// name is a host without its port.
-func name(address string) string {
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		return host
-	}
-	return strings.Trim(address, "[]")
 }
 
 // toSignin sends a person to the page to sign in at, and back afterwards.
