@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strconv"
 
@@ -61,9 +62,7 @@ func newProblem(c code, detail string) *Problem {
 
 // send answers a problem outside of huma.
 func (a *api) send(w http.ResponseWriter, r *http.Request, p *Problem) {
-	for name, values := range p.Hdr {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), p.Hdr)
 	w.Header().Set("Content-Type", p.ContentType(""))
 	p.Instance = r.URL.Path
 	w.WriteHeader(p.Status)
