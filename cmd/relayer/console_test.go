@@ -75,7 +75,7 @@ func (b *browser) everyPage(run string) {
 		{"overview", "/", "Where intents stand"}, {"review", "/review", "put here"}, {"intents", "/intents", "settled"},
 		{"intent", "/intents/" + run + "happened", "It happened, beyond recall"}, {"stuck", "/intents/" + run + "unclear", "It does not show it"},
 		{"dead-letters", "/dead-letters", "invalid"}, {"dead-letter", letter, "Publish it again"}, {"routes", "/routes", "Waiting in NSQ"},
-		{"signers", "/signers", "Next nonce"}, {"instances", "/instances", "Instances"}, {"signin", "/signin", "Token"}, {"nowhere", "/review/nowhere", "no such page"},
+		{"signers", "/signers", "Next nonce"}, {"instances", "/instances", "working"}, {"signin", "/signin", "Token"}, {"nowhere", "/review/nowhere", "no such page"},
 	}
 	for _, l := range []sight{{"", 1100, 900, false}, {"-phone", 390, 900, true}} {
 		for _, page := range pages {
