@@ -53,7 +53,6 @@ func (apiCmd) Run(a *app) error {
 		return settingError(err)
 	}
 	defer pub.Close()
-	context.AfterFunc(ctx, stop) // a second signal ends the process
 	return settingError(a.serveAPI(ctx, web, pub, log))
 }
 

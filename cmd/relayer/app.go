@@ -95,9 +95,14 @@ func (a *app) configOrDev() (config.Config, error) {
 	return a.config()
 }
 
-// context ends with SIGINT or SIGTERM; stop lets a second one end the process.
+// context ends with the first SIGINT or SIGTERM, once a second one would end the process: whoever sees it end may be signaled
+// again at once.
 func (a *app) context() (ctx context.Context, stop func()) {
-	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signaled, ignore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithCancel(context.Background())
+	stop = func() { ignore(); cancel() }
+	context.AfterFunc(signaled, stop)
+	return ctx, stop
 }
 
 // actor is who does what is done here.

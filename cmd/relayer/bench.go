@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -66,7 +65,6 @@ func (c *benchCmd) Run(a *app) error {
 	}
 	ctx, stop := a.context()
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process
 	b := &bench{cmd: c, app: a, given: cfg, count: c.count(), log: a.logger(benchLevel)}
 	err = b.run(ctx)
 	if ended := b.stop(); err == nil {

@@ -70,7 +70,6 @@ func (c *devCmd) Run(a *app) error {
 	}
 	ctx, stop := a.context()
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process
 	d := &dev{cmd: c, app: a, given: cfg, faults: faults, rpcFaults: rpcFaults, out: a.stdout}
 	defer d.stop()
 	if err := d.start(ctx); err != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"log/slog"
 	"sync"
 
@@ -44,7 +43,6 @@ func (runCmd) Run(a *app) error {
 	}
 	defer p.close()
 	log.InfoContext(ctx, "relayer started", "version", version().Version, "routes", len(p.routes))
-	context.AfterFunc(ctx, stop) // a second signal ends the process
 	done := make(chan struct{})
 	var told sync.WaitGroup
 	told.Go(func() { p.notify(ctx, done, cfg.DrainTimeout, log) })
