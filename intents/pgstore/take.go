@@ -39,6 +39,7 @@ type takeOp struct {
 	full      bool // in is complete
 	routed    bool // in.Route must be the stored one's
 	authorize bool
+	quiet     bool // no message will tell of it
 	actor     string
 }
 
@@ -126,13 +127,16 @@ func (t *takes) find(ctx context.Context, ops []takeOp, known map[string]batch.A
 		return nil
 	}
 	asked := byID(ops)
-	return t.read(ctx, func(ctx context.Context) error {
-		all, err := load(ctx, t, len(asked), readIntents, texts(slices.Collect(maps.Keys(asked))))
-		for _, r := range all {
-			known[r.ID] = answer(r.Intent, asked[r.ID].judge(r.Intent, r.Hash))
-		}
-		return err
-	})
+	return t.read(ctx, func(ctx context.Context) error { return find(ctx, t, asked, known) })
+}
+
+// find answers what is stored.
+func find(ctx context.Context, q queryer, asked map[string]*takeOp, known map[string]batch.Answer[intents.Intent]) error {
+	all, err := load(ctx, q, len(asked), readIntents, texts(slices.Collect(maps.Keys(asked))))
+	for _, r := range all {
+		known[r.ID] = answer(r.Intent, asked[r.ID].judge(r.Intent, r.Hash))
+	}
+	return err
 }
 
 // answer gives an intent, or the error instead of it.
@@ -152,17 +156,7 @@ func (t *takes) create(ctx context.Context, ops []takeOp, known map[string]batch
 	fresh := map[string]batch.Answer[intents.Intent]{}
 	err := t.tx(ctx, func(ctx context.Context) error {
 		clear(fresh)
-		now, err := t.unearth(ctx, ops, fresh)
-		if err != nil {
-			return err
-		}
-		var full []takeOp
-		for _, op := range without(ops, fresh) {
-			if op.full {
-				full = append(full, op)
-			}
-		}
-		return insert(ctx, t, full, now, fresh)
+		return create(ctx, t, ops, fresh)
 	})
 	if err == nil {
 		maps.Copy(known, fresh)
@@ -170,10 +164,25 @@ func (t *takes) create(ctx context.Context, ops []takeOp, known map[string]batch
 	return err
 }
 
+// create answers what was pruned, and stores the full intents among the others. What others store meanwhile it leaves out.
+func create(ctx context.Context, q writer, ops []takeOp, known map[string]batch.Answer[intents.Intent]) error {
+	now, err := unearth(ctx, q, ops, known)
+	if err != nil {
+		return err
+	}
+	var full []takeOp
+	for _, op := range without(ops, known) {
+		if op.full {
+			full = append(full, op)
+		}
+	}
+	return insert(ctx, q, full, now, known)
+}
+
 // unearth answers what was pruned, and tells the clock.
-func (t *takes) unearth(ctx context.Context, ops []takeOp, known map[string]batch.Answer[intents.Intent]) (now time.Time, err error) {
+func unearth(ctx context.Context, q queryer, ops []takeOp, known map[string]batch.Answer[intents.Intent]) (now time.Time, err error) {
 	asked := byID(ops)
-	rows, err := t.QueryContext(ctx, tombs, texts(slices.Collect(maps.Keys(asked))))
+	rows, err := q.QueryContext(ctx, tombs, texts(slices.Collect(maps.Keys(asked))))
 	if err != nil {
 		return now, err
 	}
