@@ -42,7 +42,7 @@ func problemOf(t *testing.T, err error, status int, code string) *client.Problem
 // Every field arrives as it was given, and asked for again it is the same intent.
 func TestCreate(t *testing.T) {
 	t.Parallel()
-	c, in := shop(t), payment("http_1")
+	c, in := shop(t), payment(fresh("http"))
 	in.NotBefore, in.ExpiresAt, in.Lane = time.Now().Add(time.Hour).UTC(), time.Now().Add(2*time.Hour), "lane_1"
 	in.Metadata, in.Traceparent = map[string]string{"order": `7 <"é">`}, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	for range 2 {
@@ -63,7 +63,7 @@ func TestCreate(t *testing.T) {
 // What the API refuses is told by type, and is not asked for again.
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	c, in := shop(t), payment("http_2")
+	c, in := shop(t), payment(fresh("http"))
 	if _, err := c.Create(t.Context(), in); err != nil {
 		t.Fatal(err)
 	}
@@ -150,24 +150,24 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 // Wait ends with the intent, or with its context.
 func TestWait(t *testing.T) {
 	t.Parallel()
-	c := shop(t)
-	if _, err := c.Create(t.Context(), payment("http_5")); err != nil {
+	c, id := shop(t), fresh("http")
+	if _, err := c.Create(t.Context(), payment(id)); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if got, err := c.Wait(ctx, "http_5"); !errors.Is(err, context.DeadlineExceeded) || got.ID != "" && got.State != "authorized" {
+	if got, err := c.Wait(ctx, id); !errors.Is(err, context.DeadlineExceeded) || got.ID != "" && got.State != "authorized" {
 		t.Errorf("while it is open: %+v, %v", got, err)
 	}
 	ended := make(chan intents.View)
 	go func() {
-		got, err := c.Wait(t.Context(), "http_5")
+		got, err := c.Wait(t.Context(), id)
 		if err != nil {
 			t.Error(err)
 		}
 		ended <- got
 	}()
-	if _, err := open().Store.Cancel(t.Context(), "http_5", "ann"); err != nil {
+	if _, err := open().Store.Cancel(t.Context(), id, "ann"); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-ended; got.State != "canceled" {

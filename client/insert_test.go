@@ -32,7 +32,7 @@ func begin(t *testing.T) *sql.Tx {
 // caller's own rows share its fate.
 func TestInsertTxIsSwept(t *testing.T) {
 	t.Parallel()
-	s, next := open(), arrives(t, "insert.swept")
+	s, next, one, two := open(), arrives(t, "insert.swept"), fresh("tx"), fresh("tx")
 	sweeper := relayer.NewSweeper(relayer.Config{Route: "swept", Topic: "insert.swept", Concurrency: 4}, s.Store, s.Publisher)
 	sweep := func(want int) {
 		t.Helper()
@@ -40,7 +40,7 @@ func TestInsertTxIsSwept(t *testing.T) {
 			t.Fatalf("swept %d, %v; want %d", n, err, want)
 		}
 	}
-	if _, err := s.DB.ExecContext(t.Context(), "create table sales (payment text)"); err != nil {
+	if _, err := s.DB.ExecContext(t.Context(), "drop table if exists sales; create table sales (payment text)"); err != nil {
 		t.Fatal(err)
 	}
 	sell := func(id string) *sql.Tx {
@@ -55,21 +55,21 @@ func TestInsertTxIsSwept(t *testing.T) {
 		}
 		return tx
 	}
-	kept, dropped := sell("tx_1"), sell("tx_2")
+	kept, dropped := sell(one), sell(two)
 	sweep(0)
 	if err := errors.Join(kept.Commit(), dropped.Rollback()); err != nil {
 		t.Fatal(err)
 	}
 	sweep(1)
-	if m := next(); m.Full || m.ID != "tx_1" {
+	if m := next(); m.Full || m.ID != one {
 		t.Errorf("published %+v", m)
 	}
 	sweep(0)
 	var sold string
-	if err := s.DB.QueryRowContext(t.Context(), "select string_agg(payment, ' ') from sales").Scan(&sold); err != nil || sold != "tx_1" {
+	if err := s.DB.QueryRowContext(t.Context(), "select string_agg(payment, ' ') from sales").Scan(&sold); err != nil || sold != one {
 		t.Errorf("sold %q, %v", sold, err)
 	}
-	if _, err := s.Store.Get(t.Context(), "tx_2"); !errors.Is(err, intents.ErrNotFound) {
+	if _, err := s.Store.Get(t.Context(), two); !errors.Is(err, intents.ErrNotFound) {
 		t.Errorf("rolled back: %v", err)
 	}
 }
@@ -77,20 +77,20 @@ func TestInsertTxIsSwept(t *testing.T) {
 // A conflict is told by type and spoils nothing: what else the transaction wrote is committed.
 func TestInsertTxConflict(t *testing.T) {
 	t.Parallel()
-	tx := begin(t)
-	if _, err := client.InsertTx(t.Context(), tx, payment("tx_3")); err != nil {
+	tx, id := begin(t), fresh("tx")
+	if _, err := client.InsertTx(t.Context(), tx, payment(id)); err != nil {
 		t.Fatal(err)
 	}
-	other := payment("tx_3")
+	other := payment(id)
 	other.Amount = intents.NewAmount(7)
 	_, err := client.InsertTx(t.Context(), tx, other)
-	if c, ok := errors.AsType[*intents.ConflictError](err); !ok || c.ID != "tx_3" || c.Why != "content" {
+	if c, ok := errors.AsType[*intents.ConflictError](err); !ok || c.ID != id || c.Why != "content" {
 		t.Errorf("other content: %v", err)
 	}
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	if in, err := open().Store.Get(t.Context(), "tx_3"); err != nil || in.Hash() != payment("tx_3").Hash() {
+	if in, err := open().Store.Get(t.Context(), id); err != nil || in.Hash() != payment(id).Hash() {
 		t.Errorf("stored %+v, %v", in, err)
 	}
 }

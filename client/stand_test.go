@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"net/http/httptest"
 	"os"
@@ -130,8 +131,10 @@ func (s *stand) serve() error {
 	return nil
 }
 
+// fresh is an id that no run of a test had before.
+func fresh(name string) string { return name + "_" + rand.Text() }
+
 func payment(id string) intents.Intent {
 	return intents.Intent{ID: id, Route: "payouts", Account: "acct_1", Destination: "0x52908400098527886E0F7030069857D2E4169EE7",
 		Asset: "ETH", Amount: intents.NewAmount(1000)}
 }
-

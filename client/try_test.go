@@ -130,12 +130,12 @@ func TestGivesUp(t *testing.T) {
 func TestHungTry(t *testing.T) {
 	t.Parallel()
 	var once sync.Once
-	api := open()
+	api, id := open(), fresh("http")
 	inner := dial(t, client.Config{URL: api.URL, Token: api.Token})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		hang := false
 		once.Do(func() { hang = true })
-		if _, err := inner.Create(r.Context(), payment("http_6")); err != nil && !hang {
+		if _, err := inner.Create(r.Context(), payment(id)); err != nil && !hang {
 			http.Error(w, err.Error(), http.StatusTeapot)
 			return
 		}
@@ -144,14 +144,14 @@ func TestHungTry(t *testing.T) {
 			<-r.Context().Done()
 			return
 		}
-		_, _ = io.WriteString(w, `{"id":"http_6","state":"authorized"}`)
+		_, _ = io.WriteString(w, `{"state":"authorized"}`)
 	}))
 	t.Cleanup(s.Close)
 	c := dial(t, client.Config{URL: s.URL, Timeout: time.Second, Patience: 5 * time.Minute})
-	if got, err := c.Create(t.Context(), payment("http_6")); err != nil || got.State != "authorized" {
+	if got, err := c.Create(t.Context(), payment(id)); err != nil || got.State != "authorized" {
 		t.Fatalf("got %+v, %v", got, err)
 	}
-	if line, err := api.Store.Events(t.Context(), "http_6"); err != nil || len(line) != 2 {
+	if line, err := api.Store.Events(t.Context(), id); err != nil || len(line) != 2 {
 		t.Errorf("%d lines, %v", len(line), err)
 	}
 }

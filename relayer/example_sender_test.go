@@ -96,7 +96,8 @@ func (b *bank) call(ctx context.Context, method, path string, body []byte) (int,
 		return 0, "", err
 	}
 	req.Header.Set("Authorization", "Bearer "+b.token) // added when it is sent: what is stored can be read
-	resp, err := http.DefaultClient.Do(req)
+	once := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := once.Do(req)
 	if err != nil {
 		return 0, "", err
 	}

@@ -21,12 +21,12 @@ var _ relayer.Sender = (*bank)(nil)
 func TestBank(t *testing.T) {
 	sendertest.Run(t, sendertest.Harness{
 		Open: func(t *testing.T) *sendertest.Stage {
-			s := newBranch(t)
+			s := newBranch(t) // an HTTP server of the test
 			return &sendertest.Stage{Sender: &bank{s.URL, "tok-SECRET"}, Intent: transferOf, Turn: s.turn, Calls: s.count,
 				Effects: func(n int) int { return s.paid(transferOf(n).ID) }}
 		},
-		Once:    true,
-		Secrets: []string{"SECRET"},
+		Once:    true,               // the same bytes twice have one effect
+		Secrets: []string{"SECRET"}, // must show nowhere
 	})
 }
 
