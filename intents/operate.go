@@ -14,6 +14,16 @@ func Open(in Intent, authorize bool, actor string, now time.Time) []Change {
 	return []Change{first, second}
 }
 
+// Unannounced makes an intent that opens due as soon as it may be sent: no message tells of it, so there is nothing to leave
+// the sweeper a grace for.
+func Unannounced(opened []Change) []Change {
+	last := &opened[len(opened)-1].After
+	if last.State == Authorized && !last.NotBefore.After(last.ChangedAt) {
+		last.DueAt = last.ChangedAt
+	}
+	return opened
+}
+
 // Authorize lets a created intent be sent. Errors: *TransitionError.
 func Authorize(in Intent, actor string, now time.Time) (Change, error) {
 	if in.State != Created {

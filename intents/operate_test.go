@@ -50,6 +50,28 @@ func TestAuthorizeIsDue(t *testing.T) {
 	}
 }
 
+// What no message tells of is due as soon as it may be sent; what waits to be authorized stays as it is.
+func TestUnannouncedIsDue(t *testing.T) {
+	for name, tt := range map[string]struct{ notBefore, due time.Time }{
+		"not scheduled":     {time.Time{}, noon()},
+		"was to run before": {noon().Add(-time.Hour), noon()},
+		"in an hour":        {noon().Add(time.Hour), noon().Add(time.Hour)},
+	} {
+		in := row(intents.Created, func(in *intents.Intent) { in.NotBefore = tt.notBefore })
+		all := intents.Unannounced(intents.Open(in, true, "ann", noon()))
+		for _, c := range all {
+			lawful(t, c)
+		}
+		if got := all[1].After; !got.DueAt.Equal(tt.due) || !got.TryAt.Equal(tt.notBefore) || got.State != intents.Authorized {
+			t.Errorf("%s: %s, due %v, try %v; want authorized, %v, %v", name, got.State, got.DueAt, got.TryAt, tt.due, tt.notBefore)
+		}
+	}
+	expires := row(intents.Created, func(in *intents.Intent) { in.ExpiresAt = noon().Add(time.Hour) })
+	if got := intents.Unannounced(intents.Open(expires, false, "ann", noon()))[0].After; !got.DueAt.Equal(expires.ExpiresAt) {
+		t.Errorf("only created: due %v, want %v", got.DueAt, expires.ExpiresAt)
+	}
+}
+
 // TestOperatorsMoves is what a person may do in each state.
 func TestOperatorsMoves(t *testing.T) {
 	for _, s := range intents.States() {

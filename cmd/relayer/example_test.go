@@ -170,23 +170,3 @@ func leases(addr string, left int) bool {
 	}
 	return true
 }
-
-// A publisher in Go: the same as README shows.
-func Example_publish() {
-	publish := func(ctx context.Context) error {
-		pub, err := nsqworker.NewPublisher(nsqworker.PublisherConfig{NSQDs: []string{"127.0.0.1:4150"}})
-		if err != nil {
-			return err
-		}
-		defer pub.Close()
-		body, err := intents.Encode(intents.Intent{
-			ID: "pi_0001", Account: "acct_1", Destination: "0x52908400098527886E0F7030069857D2E4169EE7",
-			Asset: "ETH", Amount: intents.NewAmount(1000),
-		})
-		if err != nil {
-			return err
-		}
-		return pub.Publish(ctx, "intents.payouts", body) // any error: publish again, the id makes it once
-	}
-	_ = publish
-}

@@ -75,6 +75,9 @@ func open(ops []takeOp, now time.Time) (map[string][]intents.Change, []any, erro
 	c := newColumns(insertTypes, len(ops))
 	for _, op := range ops {
 		changes := intents.Open(asked(op.in), op.authorize, op.actor, now)
+		if op.quiet {
+			changes = intents.Unannounced(changes)
+		}
 		in := trim(changes[len(changes)-1].After)
 		metadata, err := metadataOf(in)
 		if err != nil {

@@ -39,6 +39,7 @@ type takeOp struct {
 	full      bool // in is complete
 	routed    bool // in.Route must be the stored one's
 	authorize bool
+	quiet     bool // no message will tell of it
 	actor     string
 }
 
@@ -65,28 +66,24 @@ func (op takeOp) judge(in intents.Intent, hash func() intents.Hash) error {
 	return nil
 }
 
-// takes commits reads, and stores what is new. What it works with is kept from batch to batch; the queue keeps none of the
-// answers.
+// takes commits reads, and stores what is new.
 type takes struct {
 	*link
-	rows    []row
-	left    map[string]int // the operations that have no answer yet, by id
-	answers []batch.Answer[intents.Intent]
+	taking
 }
-
-var readIntents = reading(`select * from intents where id = any($1)`)
 
 // Commit reads all, and creates what is missing and full. Creating may be run again: it finds what it stored.
 func (t *takes) Commit(ctx context.Context, ops []takeOp) ([]batch.Answer[intents.Intent], error) {
-	t.begin(ops)
-	if err := t.find(ctx, ops); err != nil {
+	t.reset(ops)
+	find := func(ctx context.Context) error { return t.find(ctx, t.link) }
+	if err := t.read(ctx, find); err != nil {
 		return nil, err
 	}
 	if len(t.left) > 0 {
-		if err := t.create(ctx, ops); err != nil {
+		if err := t.tx(ctx, func(ctx context.Context) error { return t.create(ctx, t.link) }); err != nil {
 			return nil, err
 		}
-		if err := t.find(ctx, ops); err != nil { // others created these meanwhile
+		if err := t.read(ctx, find); err != nil { // others created these meanwhile
 			return nil, err
 		}
 	}
@@ -101,9 +98,18 @@ func (t *takes) Resolve(ctx context.Context, ops []takeOp) ([]batch.Answer[inten
 	return t.Commit(ctx, ops)
 }
 
-// begin opens every operation.
-func (t *takes) begin(ops []takeOp) {
-	t.answers = blank(t.answers, len(ops))
+// taking is a batch of operations on its way to answers. A committer keeps its memory from batch to batch; the queue keeps
+// none of the answers.
+type taking struct {
+	ops     []takeOp
+	left    map[string]int // those that have no answer yet, by id
+	answers []batch.Answer[intents.Intent]
+	rows    []row
+}
+
+// reset leaves every operation of a batch to be answered.
+func (t *taking) reset(ops []takeOp) {
+	t.ops, t.answers = ops, blank(t.answers, len(ops))
 	if t.left == nil {
 		t.left = make(map[string]int, len(ops))
 	}
@@ -113,8 +119,8 @@ func (t *takes) begin(ops []takeOp) {
 	}
 }
 
-// ids are those of the operations that are open.
-func (t *takes) ids() []byte {
+// ids are those of the operations that are left.
+func (t *taking) ids() []byte {
 	c := newColumn(oidText, len(t.left))
 	for id := range t.left {
 		c.text(id)
@@ -123,59 +129,57 @@ func (t *takes) ids() []byte {
 }
 
 // known answers an operation with what is known of its intent.
-func (t *takes) known(ops []takeOp, in intents.Intent, hash func() intents.Hash) {
+func (t *taking) known(in intents.Intent, hash func() intents.Hash) {
 	i := t.left[in.ID]
 	delete(t.left, in.ID)
-	if err := ops[i].judge(in, hash); err != nil {
+	if err := t.ops[i].judge(in, hash); err != nil {
 		t.answers[i].Err = err
 		return
 	}
 	t.answers[i].Value = in
 }
 
-// find reads what is stored, outside any transaction.
-func (t *takes) find(ctx context.Context, ops []takeOp) error {
+var readIntents = reading(`select * from intents where id = any($1)`)
+
+// find answers what is stored.
+func (t *taking) find(ctx context.Context, q queryer) (err error) {
 	if len(t.left) == 0 {
 		return nil
 	}
-	return t.read(ctx, func(ctx context.Context) (err error) {
-		t.rows, err = load(ctx, t, slices.Grow(t.rows[:0], len(t.left)), readIntents, t.ids())
-		for i := range t.rows {
-			t.known(ops, t.rows[i].Intent, t.rows[i].Hash)
-		}
-		return err
-	})
+	t.rows, err = load(ctx, q, slices.Grow(t.rows[:0], len(t.left)), readIntents, t.ids())
+	for i := range t.rows {
+		t.known(t.rows[i].Intent, t.rows[i].Hash)
+	}
+	return err
 }
 
 // tombs reads tombstones, and the clock in any case.
 const tombs = `select clock_timestamp(), t.id, t.key, t.route, t.hash, t.state, t.version, t.ref, t.created_at, t.pruned_at
  from (select 1) one left join tombstones t on t.id = any($1)`
 
-// create looks for tombstones and stores the full intents among those that left none.
-func (t *takes) create(ctx context.Context, ops []takeOp) error {
-	return t.tx(ctx, func(ctx context.Context) error {
-		now, err := t.unearth(ctx, ops)
-		if err != nil {
-			return err
-		}
-		var full []takeOp
-		for _, i := range slices.Sorted(maps.Values(t.left)) {
-			if ops[i].full {
-				full = append(full, ops[i])
-			}
-		}
-		stored, err := insert(ctx, t, full, now)
-		for _, in := range stored {
-			t.answers[t.left[in.ID]].Value = in
-			delete(t.left, in.ID)
-		}
+// create answers what was pruned, and stores the full intents among the others. What others store meanwhile it leaves.
+func (t *taking) create(ctx context.Context, q writer) error {
+	now, err := t.unearth(ctx, q)
+	if err != nil {
 		return err
-	})
+	}
+	var full []takeOp
+	for _, i := range slices.Sorted(maps.Values(t.left)) {
+		if t.ops[i].full {
+			full = append(full, t.ops[i])
+		}
+	}
+	stored, err := insert(ctx, q, full, now)
+	for _, in := range stored {
+		t.answers[t.left[in.ID]].Value = in
+		delete(t.left, in.ID)
+	}
+	return err
 }
 
 // unearth answers what was pruned, and tells the clock.
-func (t *takes) unearth(ctx context.Context, ops []takeOp) (now time.Time, err error) {
-	rows, err := t.QueryContext(ctx, tombs, t.ids())
+func (t *taking) unearth(ctx context.Context, q queryer) (now time.Time, err error) {
+	rows, err := q.QueryContext(ctx, tombs, t.ids())
 	if err != nil {
 		return now, err
 	}
@@ -193,7 +197,7 @@ func (t *takes) unearth(ctx context.Context, ops []takeOp) (now time.Time, err e
 		}
 		in.Key, in.ID, in.Route, in.Ref, in.ReadAt = int64(key), string(id), string(route), string(ref), now
 		in.State, in.Version = intents.State(state), int(version)
-		t.known(ops, in, func() (h intents.Hash) { copy(h[:], hash); return h })
+		t.known(in, func() (h intents.Hash) { copy(h[:], hash); return h })
 	}
 	return now, rows.Err()
 }

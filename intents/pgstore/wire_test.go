@@ -9,10 +9,13 @@ import (
 	"github.com/nsqrelayer/relayer/internal/pgtest"
 )
 
-// Arrays in binary format arrive as what they were, nulls and empty arrays too.
+// Arrays in binary format arrive as what they were, nulls and empty arrays too; and as literals by a session that knows of no
+// binary format.
 func TestArraysArrive(t *testing.T) {
 	t.Parallel()
-	cfg, err := parse(pgtest.New(t, nil))
+	dsn := pgtest.New(t, nil)
+	plain := database(t, dsn)
+	cfg, err := parse(dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,6 +41,7 @@ func TestArraysArrive(t *testing.T) {
 		{"smallint[]", "{-1,32767}", array(oidInt2, func(c *column) { c.int2(-1); c.int2(1<<15 - 1) })},
 		{"boolean[]", "{t,f}", array(oidBool, func(c *column) { c.bool(true); c.bool(false) })},
 		{"text[]", `{"",NULL,"a\"b,{é"}`, array(oidText, func(c *column) { c.text(""); c.textOrNull(""); c.text(`a"b,{é`) })},
+		{"text[]", `{"NULL","\\","\\\"} ","{}",'}`, texts([]string{"NULL", `\`, `\"} `, "{}", "'"})},
 		{"bytea[]", `{"\\x","\\x00ff",NULL}`, array(oidBytea, func(c *column) { c.bytes(nil); c.bytes([]byte{0, 255}); c.bytesOrNull(nil) })},
 		{"timestamptz[]", `{"1969-07-20 20:17:40.123456+00",NULL,"9999-12-31 00:00:00+00"}`,
 			array(oidTimestamptz, func(c *column) { c.time(at); c.time(time.Time{}); c.time(late) })},
@@ -47,6 +51,9 @@ func TestArraysArrive(t *testing.T) {
 	} {
 		if got := ask[string](t, db, fmt.Sprintf("select $1::%s::text", tt.typ), tt.value); got != tt.want {
 			t.Errorf("%s arrived as %s, want %s", tt.typ, got, tt.want)
+		}
+		if got := ask[string](t, plain, fmt.Sprintf("select ($1::%s)::text", tt.typ), literal(tt.value)); got != tt.want {
+			t.Errorf("%s as a literal arrived as %s, want %s", tt.typ, got, tt.want)
 		}
 	}
 	if got := ask[string](t, db, "select sum(n::numeric(78,0))::text from unnest($1::text[]) n", texts([]string{

@@ -19,6 +19,7 @@ var allowed = map[string][]string{
 	"cmd/":               {"nsqworker", "relayer/", "intents/", "internal/"},
 	"intents":            {},
 	"intents/pgstore":    {"intents", "internal/batch"},
+	"client":             {"intents", "intents/pgstore", "internal/wire"},
 	"nsqworker":          {},
 	"relayer":            {"intents"},
 	"relayer/evm":        {"intents", "internal/wire"},
