@@ -18,7 +18,8 @@ const actor = "client"
 // stands.
 //
 // The transaction must be one of the relayer's database, at READ COMMITTED (Postgres' default), with the relayer's schema in
-// its search path. Its role needs select and insert on intents and intent_events, select on tombstones, routes, recoveries and
+// its search path. Never hand the same intent over by another way before its end: the process that takes it there waits for the
+// transaction, and everything else that it reads waits with it. Its role needs select and insert on intents and intent_events, select on tombstones, routes, recoveries and
 // servers, and usage of the sequence relayer_keys. Keep it short: whoever stores the same id waits for its end, and so does
 // whoever follows events. Store several ids in the order of their names.
 //

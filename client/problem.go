@@ -9,7 +9,7 @@ import (
 	"github.com/nsqrelayer/relayer/intents"
 )
 
-// What the API may answer a publisher, in words that do not change. docs/openapi.json has all.
+// What the API may answer a publisher, in words that do not change.
 const (
 	CodeInvalid      = "invalid"       // a value can never be right: Errors says which
 	CodeOtherContent = "other_content" // the id is known with other content, or on another route

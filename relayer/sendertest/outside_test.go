@@ -28,7 +28,7 @@ func TestFromAnotherModule(t *testing.T) {
 	write(t, filepath.Join(dir, "go.sum"), read(t, filepath.Join(root, "go.sum")))
 	strip(t, filepath.Join(dir, "example_sender_test.go"))
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-mod=mod", "-run", "TestBank", ".")
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GOPROXY=off")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
