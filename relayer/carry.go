@@ -69,7 +69,7 @@ func (w *Worker) submit(j *job, a intents.Attempt, p *Permit) intents.Result {
 	defer cancel()
 	began := time.Now()
 	r := w.sender.Submit(ctx, a)
-	w.cfg.Meter.Took(StageSend, time.Since(began))
+	w.cfg.Meter.Took(j.work, StageSend, time.Since(began))
 	w.cfg.Meter.Attempted(r.Verdict)
 	ok := r.Alive || r.Verdict != intents.Unknown && r.Verdict != intents.NotSent
 	if p.Report(ok) {

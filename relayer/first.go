@@ -120,7 +120,7 @@ func (w *Worker) permit(j *job, weight int) (*Permit, Disposition, bool) {
 	}
 	began := time.Now()
 	p, err := w.throttle.Acquire(ctx, weight)
-	w.cfg.Meter.Took(StageThrottle, time.Since(began))
+	w.cfg.Meter.Took(j.work, StageThrottle, time.Since(began))
 	switch {
 	case err == nil:
 		return p, Disposition{}, true

@@ -11,8 +11,8 @@ import (
 // Meter hears what becomes of a route's intents, for whoever counts. It must not block: deliveries wait for it. It is called
 // from many goroutines.
 type Meter interface {
-	// Took tells how long one stage took, whatever it came to.
-	Took(s Stage, d time.Duration)
+	// Took tells how long one stage took, whatever it came to. ctx is the delivery's, or the observer's.
+	Took(ctx context.Context, s Stage, d time.Duration)
 	// Attempted tells what one call of the sender came to, also those of the observer.
 	Attempted(v intents.Verdict)
 	// Moved tells that a worker or observer has moved an intent into a state. What people and the sweeper move it does not
@@ -39,10 +39,10 @@ func Stages() []Stage { return []Stage{StageQueue, StageThrottle, StageSend, Sta
 // deaf is the Meter of who counts nothing.
 type deaf struct{}
 
-func (deaf) Took(Stage, time.Duration) {}
-func (deaf) Attempted(intents.Verdict) {}
-func (deaf) Moved(intents.State)       {}
-func (deaf) Buried(string)             {}
+func (deaf) Took(context.Context, Stage, time.Duration) {}
+func (deaf) Attempted(intents.Verdict)                  {}
+func (deaf) Moved(intents.State)                        {}
+func (deaf) Buried(string)                              {}
 
 // LoopStats tells how a sweeper or an observer stands.
 type LoopStats struct {
@@ -79,7 +79,7 @@ func (o *Observer) Stats() LoopStats { return o.stats.read() }
 func (o *Observer) tell(ctx context.Context, ws []intents.Watch, ins []intents.Intent) {
 	for i, in := range ins {
 		if was := ws[i].Intent; in.Version != was.Version {
-			o.meter(was, in)
+			o.meter(ctx, was, in)
 			o.log.InfoContext(ctx, "intent moved", "intent", in.ID, "state", in.State.String(), "version", in.Version,
 				"reason", string(in.Reason), "ref", in.Ref)
 		}
@@ -87,12 +87,12 @@ func (o *Observer) tell(ctx context.Context, ws []intents.Watch, ins []intents.I
 }
 
 // meter tells of an intent that a look has moved.
-func (o *Observer) meter(was, in intents.Intent) {
+func (o *Observer) meter(ctx context.Context, was, in intents.Intent) {
 	if in.State == was.State {
 		return
 	}
 	o.cfg.Meter.Moved(in.State)
 	if was.State == intents.Confirming && in.State.Final() {
-		o.cfg.Meter.Took(StageConfirm, in.ChangedAt.Sub(was.ChangedAt))
+		o.cfg.Meter.Took(ctx, StageConfirm, in.ChangedAt.Sub(was.ChangedAt))
 	}
 }

@@ -1,6 +1,7 @@
 package relayer_test
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"sync"
@@ -18,7 +19,7 @@ type ears struct {
 	said map[string]int
 }
 
-func (e *ears) Took(s relayer.Stage, d time.Duration) {
+func (e *ears) Took(_ context.Context, s relayer.Stage, d time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.took == nil {

@@ -62,7 +62,7 @@ func (w *Worker) Handle(work, lease context.Context, d Delivery) (out Dispositio
 	}()
 	j := &job{work: work, lease: lease, d: d}
 	if !d.Published.IsZero() {
-		w.cfg.Meter.Took(StageQueue, w.age(j))
+		w.cfg.Meter.Took(j.work, StageQueue, w.age(j))
 	}
 	m, out, ok := w.read(j)
 	if !ok {

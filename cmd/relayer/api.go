@@ -63,6 +63,9 @@ func (a *app) serveAPI(ctx context.Context, web *httpd.Server, pub publisher, lo
 		return err
 	}
 	defer o.close()
+	tr, done := startTraces(ctx, a.cfg, log)
+	defer done()
+	o.traces = tr
 	ways := &ways{app: a, store: o.store, log: log, open: map[string]*asked{}}
 	defer ways.close()
 	h, err := o.handler(ctx, web.Addr(), pub, ways.other)
@@ -93,6 +96,8 @@ type front struct {
 	name  string
 	store *pgstore.Store
 	log   *slog.Logger
+
+	traces *traces // nil: none
 }
 
 func openAPI(ctx context.Context, cfg config.Config, name string, log *slog.Logger) (*front, error) {
@@ -104,7 +109,7 @@ func openAPI(ctx context.Context, cfg config.Config, name string, log *slog.Logg
 	if err != nil {
 		return nil, err
 	}
-	return &front{cfg, name, s, log}, nil
+	return &front{cfg: cfg, name: name, store: s, log: log}, nil
 }
 
 func (o *front) close() { o.store.Close() }
@@ -127,11 +132,12 @@ func (o *front) handler(ctx context.Context, addr string, pub desk.Publisher, ot
 		}
 		return in
 	}
-	return api.New(api.Config{
-		Store: o.store, Doors: doors, Canon: canon, Looker: o.name, Other: other, Publisher: pub, Loopback: loopback, Logger: o.log, Ending: ctx.Done(),
+	h, err := api.New(api.Config{
+		Store: o.traces.records(o.store), Doors: doors, Canon: canon, Looker: o.name, Other: other, Publisher: o.traces.publisher(pub), Loopback: loopback, Logger: o.log, Ending: ctx.Done(),
 		Redact: func(text string) string { return config.Scrub(o.cfg.Redact(text)) },
 		Rate:   rate.Limit(o.cfg.HTTPRate), Burst: o.cfg.HTTPBurst,
 	})
+	return o.traces.web(h), err
 }
 
 // warn tells who listens for others, and has no token to ask them for, that they will be refused.

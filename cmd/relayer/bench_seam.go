@@ -56,6 +56,7 @@ func (r *benchRecorder) seams(sender, mode string) seams {
 			return idleWay{r}
 		},
 		handler: func(_ string, h nsqworker.Handler) nsqworker.Handler { return timedHandler{h, r} },
+		meter:   noSeams().meter,
 	}
 }
 

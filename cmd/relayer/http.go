@@ -101,6 +101,7 @@ func (p *process) api(ctx context.Context, addr string, mux *http.ServeMux, b *b
 	if err != nil {
 		return nil, err
 	}
+	o.traces = p.traces
 	served, err := o.handler(ctx, addr, p.pub, b.other)
 	if err != nil {
 		o.close()

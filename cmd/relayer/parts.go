@@ -53,6 +53,7 @@ type seams struct {
 	ledger  func(route string, l ledger) ledger
 	way     func(route string, w way) way
 	handler func(route string, h nsqworker.Handler) nsqworker.Handler
+	meter   func(route string, m relayer.Meter) relayer.Meter
 }
 
 // noSeams changes nothing.
@@ -62,6 +63,7 @@ func noSeams() seams {
 		ledger:  func(_ string, l ledger) ledger { return l },
 		way:     func(_ string, w way) way { return w },
 		handler: func(_ string, h nsqworker.Handler) nsqworker.Handler { return h },
+		meter:   func(_ string, m relayer.Meter) relayer.Meter { return m },
 	}
 }
 

@@ -27,6 +27,7 @@ type process struct {
 	owner  string
 	log    *slog.Logger
 	meter  *metrics.Meter
+	traces *traces // of the API; nil: none
 }
 
 // openProcess wires what a configuration says. Nothing is consumed before run. The store's owner, which stands in

@@ -43,7 +43,7 @@ func newRoute(name string, cfg config.Config, store ledger, pub relayer.Publishe
 	}
 	r.way = s.way(name, r.way)
 	engine := cfg.Engine(name)
-	engine.Owner, engine.Logger, engine.Meter = owner, log, meter.Route(name)
+	engine.Owner, engine.Logger, engine.Meter = owner, log, s.meter(name, meter.Route(name))
 	r.sweeper = relayer.NewSweeper(engine, store, pub)
 	h := &handler{topic: settings.Topic}
 	consume := consumerConfig(cfg, settings, owner, r.log)

@@ -37,17 +37,21 @@ func (runCmd) Run(a *app) error {
 	if web != nil {
 		defer web.Close()
 	}
-	p, err := openProcess(ctx, cfg, log, a.parts.seams)
+	tr, done := startTraces(ctx, cfg, log)
+	defer done()
+	log = tr.logger(log)
+	p, err := openProcess(ctx, cfg, log, tr.seams(a.parts.seams))
 	if err != nil {
 		return settingError(err)
 	}
 	defer p.close()
+	p.traces = tr
 	log.InfoContext(ctx, "relayer started", "version", version().Version, "routes", len(p.routes))
-	done := make(chan struct{})
+	ended := make(chan struct{})
 	var told sync.WaitGroup
-	told.Go(func() { p.notify(ctx, done, cfg.DrainTimeout, log) })
+	told.Go(func() { p.notify(ctx, ended, cfg.DrainTimeout, log) })
 	err = p.runServing(ctx, web, log)
-	close(done)
+	close(ended)
 	told.Wait()
 	return settingError(err)
 }

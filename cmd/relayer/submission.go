@@ -42,6 +42,7 @@ type submission struct {
 	skipBad   bool
 	keep      bool // what is stored, for who waits or prints
 	actor     string
+	traces    *traces // nil: none
 	complain  func(string)
 	progress  *progress
 
@@ -89,6 +90,7 @@ func (s *submission) judge(err error) error {
 }
 
 func (s *submission) one(ctx context.Context, o order) error {
+	ctx = s.traces.errand(ctx, "")
 	in, err := s.store.Create(ctx, o.in, s.authorize, s.actor)
 	if err != nil {
 		return o.at(err)

@@ -73,8 +73,10 @@ func (c *submitCmd) Run(a *app) error {
 	defer s.Close()
 	pub := c.publisher(a)
 	defer pub.Close()
+	tr, done := startTraces(ctx, cfg, a.logger(slog.LevelWarn))
+	defer done()
 	sub := &submission{
-		store: s, pub: pub, topic: route.Topic, authorize: !c.Created, actor: a.actor(),
+		store: tr.creator(s), pub: tr.announcer(pub), traces: tr, topic: route.Topic, authorize: !c.Created, actor: a.actor(),
 		skipBad: c.SkipBad, keep: c.Wait || c.Output == "jsonl" || in.total == 1, complain: a.complain,
 	}
 	return c.send(ctx, a, s, sub, in)

@@ -47,6 +47,7 @@ var outside = map[string][]string{
 	"github.com/jmoiron/sqlx":              {"intents/pgstore"},
 	"github.com/prometheus/client_golang/": {"internal/metrics", "cmd/"},
 	"github.com/danielgtaylor/huma/v2/":    {"internal/api"},
+	"go.opentelemetry.io/":                 {"internal/tracing"},
 	"golang.org/x/time/rate":               {"relayer", "cmd/", "internal/config", "internal/api"},
 }
 

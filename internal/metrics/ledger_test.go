@@ -97,9 +97,9 @@ func TestStandingIsReadSeldom(t *testing.T) {
 func TestMeter(t *testing.T) {
 	m := metrics.NewMeter()
 	r := m.Route("payouts")
-	r.Took(relayer.StageSend, 3*time.Millisecond)
-	r.Took(relayer.StageQueue, -time.Hour)
-	r.Took("lunch", time.Hour)
+	r.Took(t.Context(), relayer.StageSend, 3*time.Millisecond)
+	r.Took(t.Context(), relayer.StageQueue, -time.Hour)
+	r.Took(t.Context(), "lunch", time.Hour)
 	r.Attempted(intents.Unknown)
 	r.Attempted(99)
 	r.Moved(intents.Settled)

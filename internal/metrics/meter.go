@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -78,7 +79,7 @@ type routeMeter struct {
 }
 
 // Took counts one stage. The clocks of nsqd and ours may differ: nothing takes less than no time.
-func (r *routeMeter) Took(s relayer.Stage, d time.Duration) {
+func (r *routeMeter) Took(_ context.Context, s relayer.Stage, d time.Duration) {
 	if o := r.stages[s]; o != nil {
 		o.Observe(max(d, 0).Seconds())
 	}
