@@ -76,8 +76,9 @@ func Start(ctx context.Context, cfg Config) (*Chain, error) {
 }
 
 // firstBlock mines one and waits until it is indexed. Before that go-ethereum answers every question for a receipt it
-// does not have with the error "transaction indexing is in progress", core/txindexer.go. It asks over HTTP: the backend's own
-// client is a pipe, which is broken for good when the machine is too busy to read it in time.
+// does not have with the error "transaction indexing is in progress", core/txindexer.go. A block that its indexer has missed is
+// looked at with the next one only, so one more is mined each second. It asks over HTTP: the backend's own client is a pipe,
+// which is broken for good when the machine is too busy to read it in time.
 func (c *Chain) firstBlock(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -88,10 +89,13 @@ func (c *Chain) firstBlock(ctx context.Context) error {
 		return fmt.Errorf("chain: %w", err)
 	}
 	defer client.Close()
-	c.Mine()
-	for {
-		_, err := client.TransactionReceipt(ctx, common.Hash{})
-		if errors.Is(err, ethereum.NotFound) {
+	for next := time.Now(); ; {
+		if now := time.Now(); !now.Before(next) {
+			c.Mine()
+			next = now.Add(time.Second)
+		}
+		err := indexed(ctx, client)
+		if err == nil {
 			return nil
 		}
 		select {
@@ -100,6 +104,17 @@ func (c *Chain) firstBlock(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// indexed asks once for a receipt that nobody has.
+func indexed(ctx context.Context, client *ethclient.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second) // one that hangs is asked for again
+	defer cancel()
+	_, err := client.TransactionReceipt(ctx, common.Hash{})
+	if errors.Is(err, ethereum.NotFound) {
+		return nil
+	}
+	return err
 }
 
 // open starts the backend. It does not tell the port it got, so port 0 is chosen here, again if somebody was faster.
