@@ -28,7 +28,7 @@ type Config struct {
 	PlanTimeout    time.Duration // of one Plan. Default 10s
 	PrepareTimeout time.Duration // of one Prepare. Default 10s
 	SubmitTimeout  time.Duration // of one Submit. Default 10s
-	StoreTimeout   time.Duration // of one call of the store. Default 5s
+	StoreTimeout   time.Duration // of one call that the store does not bound itself: see Store. Default 5s
 	DrainTimeout   time.Duration // how long begun sends may go on after a stop; checked here, kept by the consumer. Default 45s
 	WriteGrace     time.Duration // how long after that results may still be written. Default 5s
 

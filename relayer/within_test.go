@@ -3,6 +3,8 @@ package relayer
 import (
 	"context"
 	"errors"
+	"runtime/pprof"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,6 +72,28 @@ func closed(c <-chan struct{}) bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// A context made from one that is waited for hangs on its timer: it needs no goroutine that passes the end on.
+func TestWithinNeedsNoGoroutine(t *testing.T) {
+	passing := func() int {
+		var all strings.Builder
+		if err := pprof.Lookup("goroutine").WriteTo(&all, 2); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(all.String(), "propagateCancel")
+	}
+	ctx, cancel := within(t.Context(), time.Hour)
+	defer cancel()
+	ctx.Done()
+	before := passing()
+	for range 100 {
+		_, cancel := context.WithCancel(ctx)
+		defer cancel()
+	}
+	if n := passing() - before; n > 50 { // other tests may have some
+		t.Errorf("%d goroutines more pass an end on", n)
 	}
 }
 

@@ -61,6 +61,7 @@ func TestFieldsOfAnotherRow(t *testing.T) {
 		"no number":    `select record_send(row(1::bigint, 'NaN'::numeric))`,
 		"infinite":     `select record_send(row(1::bigint, 'infinity'::numeric))`,
 		"no bytes":     `select ''::bytea`,
+		"more behind":  `select record_send(row(1::bigint, 1::numeric)) || '\x00'::bytea`,
 		"text instead": `select record_send(row(1::bigint, 'x'::text))`,
 	} {
 		f := newFields(ask[[]byte](t, db, query), 2)

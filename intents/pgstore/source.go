@@ -84,10 +84,10 @@ func (c *column) size() int {
 	return 4
 }
 
-// alike says whether all elements are the same; there is at least one.
+// alike says whether all elements are the same; there is at least one. They are if each byte is the one an element before.
 func (c *column) alike() bool {
 	all, size := c.b[arrayHeader:], c.size()
-	return len(all) == size*int(c.n) && bytes.Equal(all[size:], all[:len(all)-size])
+	return bytes.Equal(all[size:], all[:len(all)-size])
 }
 
 // first is the first element as a statement's argument.
